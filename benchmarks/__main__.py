@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -177,17 +178,8 @@ def _began(pid: int) -> str:
 
 
 def expected_s(jobs: Sequence[BenchmarkJob]) -> float:
-    """Seconds that all are expected to take: each that shares takes the lane that is free first.
-
-    >>> sharing = [BenchmarkJob(name, [], 60.0, shares=True) for name in "abc"]
-    >>> expected_s([*sharing, BenchmarkJob("d", [], 30.0)])
-    150.0
-    """
-    lanes = [0.0] * LANES
-    for job in jobs:
-        if job.shares:
-            lanes[lanes.index(min(lanes))] += job.expected_s
-    return max(lanes) + sum(job.expected_s for job in jobs if not job.shares)
+    """Seconds that all are expected to take; those that share take turns in lanes."""
+    return sum(job.expected_s / (LANES if job.shares else 1) for job in jobs)
 
 
 def plan(jobs: Sequence[BenchmarkJob], limit_s: float) -> str:
@@ -280,7 +272,9 @@ def quick(options: argparse.Namespace) -> int:
     try:
         with shared_node() as node:
             os.environ[GIVEN] = node
-            outcomes = UnattendedRun(execute, wrote_quick, log_outcome, limit_s=limit_s).run(jobs)
+            outcomes = UnattendedRun(execute, partial(wrote, folder=records.QUICK), log_outcome, limit_s=limit_s).run(
+                jobs
+            )
     except UnavailableError as exc:
         sys.exit(f"the quick forms need an OpenSearch node: {exc}")
     code = run([sys.executable, "-m", "benchmarks.report", "--quick"])
@@ -342,15 +336,10 @@ def is_kept(name: str) -> bool:
 
 
 def wrote(name: str, since_s: float, folder: Path = records.WHOLE) -> bool:
-    """Whether all of its records were written since then (seconds since 1970)."""
+    """Whether its records were written since then (seconds since 1970): all of them, of a quick form one."""
     paths = [folder / f"{each}.json" for each in BENCHMARKS[name].records]
-    return all(path.exists() and path.stat().st_mtime >= since_s for path in paths)
-
-
-def wrote_quick(name: str, since_s: float) -> bool:
-    """As `wrote`, for quick forms; of several records one is enough."""
-    paths = [records.QUICK / f"{each}.json" for each in BENCHMARKS[name].records]
-    return any(path.exists() and path.stat().st_mtime >= since_s for path in paths)
+    found = [path.exists() and path.stat().st_mtime >= since_s for path in paths]
+    return any(found) if folder == records.QUICK else all(found)
 
 
 def log_outcome(outcome: JobOutcome) -> None:

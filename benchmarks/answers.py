@@ -17,7 +17,7 @@ from operator import mul
 from benchmarks import records
 from benchmarks.collections import Collection, CollectionDocument, SquadQuestion, load_squad, needed_data
 from benchmarks.embeddings import LocalEmbeddings
-from benchmarks.quality_pipeline import Pushed, pushed, soon
+from benchmarks.pipeline import Pushed, pushed, soon
 from benchmarks.records import Grid, publish
 from localstack.models.answerer import answer
 from ragdrop.domain.answers import Question

@@ -25,9 +25,9 @@ from statistics import median
 from benchmarks import records
 from benchmarks.collections import RETRIEVAL, REVISION, Collection, index_ref, indexed_chunks, load, needed_data
 from benchmarks.embeddings import SPACE, LocalEmbeddings
+from benchmarks.pipeline import bucket_index
 from benchmarks.plots import draw
 from benchmarks.records import Grid, publish
-from benchmarks.stores_in_memory import bucket_index
 from ragdrop.calibration.calibrate import Calibrate, SampleDocuments, best, cosine
 from ragdrop.calibration.fit_curve import ObservedScores
 from ragdrop.calibration.shipped_calibrations import for_space

@@ -25,8 +25,7 @@ from benchmarks import records
 from benchmarks.change_script import FILES, LIMIT, SEED, Counts, GivenText, Step, counted, markers, questions, steps
 from benchmarks.embeddings import DIMENSION, MODEL, GeneratedModel, embedding_server
 from benchmarks.peers.process import PeerProcess, shared_node, title
-from benchmarks.quality_pipeline import SETTINGS, TENANT, soon
-from benchmarks.stores_in_memory import stores_in_memory
+from benchmarks.pipeline import SETTINGS, TENANT, soon, stores_in_memory
 from ragdrop.app import App, Ports, compose
 from ragdrop.config import Settings
 from ragdrop.domain.chunks import Vector

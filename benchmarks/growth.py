@@ -255,48 +255,52 @@ def _of(found: dict[str, Any], kind: str) -> dict[str, Any]:
 
 def _sizes(measured: dict[str, Any], name: str) -> str:
     sizes = {int(size): measured[size] for size in _counts(measured)}
-    shown = TITLES[name]
-    kinds = {key: told for key, told in GROWING.items() if all(each[key] for each in sizes.values())}
-    heads = [f"{shown}: chunks", *(f"{told}, ms" for told in kinds.values()), "memory, MB", "bytes a chunk"]
-    lines = [f"| {' | '.join(heads)} | written a second |", "|---" * (len(heads) + 1) + "|"]
-    for size, each in sizes.items():
-        memory = ", ".join(f"{kind} {mb:,}" for kind, mb in each["memory_mb"].items())
-        cells = [f"{each[key]:.1f}" for key in kinds]
-        lines.append(
-            f"| {size:,} | {' | '.join(cells)} | {memory} | {each['bytes_a_chunk']:,} | {each['written_a_second']:,} |"
+    kinds = {key: kind for key, kind in GROWING.items() if all(each[key] for each in sizes.values())}
+    heads = (f"{TITLES[name]}: chunks", *(f"{kind}, ms" for kind in kinds.values()), "memory, MB", "bytes a chunk")
+    rows = [
+        (
+            f"{size:,}",
+            *(f"{each[key]:.1f}" for key in kinds),
+            ", ".join(f"{kind} {mb:,}" for kind, mb in each["memory_mb"].items()),
+            f"{each['bytes_a_chunk']:,}",
+            f"{each['written_a_second']:,}",
         )
-    fits = [f"{exponent({size: each[key] for size, each in sizes.items()}):.2f}" for key in kinds]
-    ratios = [f"{list(sizes.values())[-1][key] / list(sizes.values())[-2][key]:.2f} x" for key in kinds]
+        for size, each in sizes.items()
+    ]
     few, many = list(sizes)[-2:]
-    lines.append(f"| {many:,} / {few:,} | {' | '.join(ratios)} | | | |")
-    lines.append(f"| exponent of the fit | {' | '.join(fits)} | | | |")
-    return "\n".join(lines)
+    ratios = (f"{sizes[many][key] / sizes[few][key]:.2f} x" for key in kinds)
+    fits = (f"{exponent({size: each[key] for size, each in sizes.items()}):.2f}" for key in kinds)
+    rows += [(f"{many:,} / {few:,}", *ratios, "", "", ""), ("exponent of the fit", *fits, "", "", "")]
+    return records.markdown((*heads, "written a second"), rows)
 
 
 def _tenants(found: dict[str, Any]) -> str:
-    lines = ["| index | tenants | chunks of each | p50, ms | p95, ms | p50 / one tenant alone |", "|---" * 6 + "|"]
-    for name, tenants in _of(found, "tenants").items():
-        ratios = others(tenants)
-        for count in _counts(tenants):
-            each, ratio = tenants[count], f"{ratios[count]:.2f}" if count in ratios else ""
-            times = f"{each['p50_ms']:.1f} | {each['p95_ms']:.1f}"
-            lines.append(f"| {name} | {count} | {tenants['chunks_a_tenant']:,} | {times} | {ratio} |")
-    return "\n".join(lines) if len(lines) > 2 else ""
+    rows = [
+        (
+            *(name, count, f"{tenants['chunks_a_tenant']:,}"),
+            *(f"{tenants[count][key]:.1f}" for key in ("p50_ms", "p95_ms")),
+            f"{others(tenants)[count]:.2f}" if count in others(tenants) else "",
+        )
+        for name, tenants in _of(found, "tenants").items()
+        for count in _counts(tenants)
+    ]
+    heads = ("index", "tenants", "chunks of each", "p50, ms", "p95, ms", "p50 / one tenant alone")
+    return records.markdown(heads, rows) if rows else ""
 
 
 def _links(found: dict[str, Any]) -> str:
     heads = ("index", "documents", "links of each", "p50, ms", "p95, ms", "CPU here, node, ms", "registry reads, items")
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for name, links in _of(found, "links").items():
-        for count in ["off", *_counts(links)]:
-            each, shown = links[count], "not followed" if count == "off" else count
-            cells = (
-                *(name, str(links["documents"]), shown, f"{each['p50_ms']:.1f}", f"{each['p95_ms']:.1f}"),
-                f"{each['own_cpu_ms']:.1f}, {each['index_cpu_ms']:.1f}",
-                f"{each['registry_calls']:.0f}, {each['registry_items']:.0f}",
-            )
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) if len(lines) > 2 else ""
+    rows = [
+        (
+            *(name, str(links["documents"]), "not followed" if count == "off" else count),
+            *(f"{links[count][key]:.1f}" for key in ("p50_ms", "p95_ms")),
+            f"{links[count]['own_cpu_ms']:.1f}, {links[count]['index_cpu_ms']:.1f}",
+            f"{links[count]['registry_calls']:.0f}, {links[count]['registry_items']:.0f}",
+        )
+        for name, links in _of(found, "links").items()
+        for count in ["off", *_counts(links)]
+    ]
+    return records.markdown(heads, rows) if rows else ""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from opensearchpy import OpenSearch
 from benchmarks.generated_chunks import DIMENSION, questions, soon
 from benchmarks.live_stack import cpu_s_of
 from benchmarks.peers.process import pid_of
-from benchmarks.stores_in_memory import MAX_COPIES_BYTES
+from benchmarks.pipeline import MAX_COPIES_BYTES
 from bucketindex.index import BucketChunkIndex
 from bucketindex.manifest import read_manifest
 from localstack.opensearch import start, stop

@@ -26,8 +26,8 @@ from benchmarks.collections import (
     needed_data,
 )
 from benchmarks.embeddings import LocalEmbeddings
+from benchmarks.pipeline import bucket_index
 from benchmarks.records import Grid, publish
-from benchmarks.stores_in_memory import bucket_index
 from ragdrop.domain.chunks import CandidateQuery, Filters, IndexedChunk, Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Heads, Name, Status, folded_name

@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks import records
 from benchmarks.collections import Collection, CollectionDocument, data_folder
 from benchmarks.embeddings import LocalEmbeddings
-from benchmarks.quality_pipeline import Pushed, pushed, soon
+from benchmarks.pipeline import Pushed, pushed, soon
 from benchmarks.records import Grid, publish
 from localstack.models.answerer import answer
 from ragdrop.domain.answers import Question

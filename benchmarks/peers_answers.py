@@ -30,7 +30,7 @@ from benchmarks.citations import SEED, passages
 from benchmarks.collections import Collection, CollectionDocument, load_squad, needed_data
 from benchmarks.embeddings import LocalEmbeddings, embedding_server, in_thread
 from benchmarks.peers.process import NAMES, running, shared_node
-from benchmarks.quality_pipeline import Pushed, pushed, soon
+from benchmarks.pipeline import Pushed, pushed, soon
 from localstack.models.extraction import Similarity, pick_quotes
 from localstack.models.sources import ShownSource, Task, read_task
 from ragdrop.domain.answers import Question

@@ -18,7 +18,7 @@ from benchmarks.collections import Collection, needed_data
 from benchmarks.embeddings import LocalEmbeddings, embedding_server
 from benchmarks.own_words import VAULTS, documents_of, folder_of, whole_list
 from benchmarks.peers.process import CONFIGURATIONS, running, shared_node, title
-from benchmarks.quality_pipeline import Pushed, pushed, soon
+from benchmarks.pipeline import Pushed, pushed, soon
 from benchmarks.records import Grid, publish
 from ragdrop.domain.queries import Query
 

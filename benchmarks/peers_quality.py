@@ -17,8 +17,8 @@ from benchmarks import records
 from benchmarks.collections import RETRIEVAL, Collection, load, needed_data
 from benchmarks.embeddings import LocalEmbeddings, embedding_server
 from benchmarks.peers.process import CONFIGURATIONS, running, shared_node, title
+from benchmarks.pipeline import pushed
 from benchmarks.quality import p_value
-from benchmarks.quality_pipeline import pushed
 from benchmarks.records import BenchmarkRecord
 from localstack.opensearch.assembly import HYBRID_RELEASE, RELEASES
 from ragdrop import __version__

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from benchmarks import records
 from benchmarks.collections import RETRIEVAL, Collection, load, needed_data
 from benchmarks.embeddings import LocalEmbeddings
-from benchmarks.quality_pipeline import pushed
+from benchmarks.pipeline import pushed
 from benchmarks.records import Grid, publish
 from ragdrop.domain.chunks import Candidates
 from ragdrop.domain.retrieval import candidate_limit

@@ -32,8 +32,7 @@ import ragdrop.app
 from benchmarks.collections import CollectionDocument
 from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.peers.serving import Peer, PeerPlace, best_documents, serve
-from benchmarks.quality_pipeline import OVER_OPENSEARCH, SETTINGS, TENANT, ingest, soon
-from benchmarks.stores_in_memory import stores_in_memory
+from benchmarks.pipeline import OVER_OPENSEARCH, SETTINGS, TENANT, ingest, soon, stores_in_memory
 from ragdrop.config import Settings
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey

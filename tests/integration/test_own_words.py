@@ -14,7 +14,7 @@ import pytest
 from benchmarks.collections import Collection
 from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.own_words import SAMPLE_VAULT, OwnWordsOutcome, asking, documents_of, measure, whole_list
-from benchmarks.quality_pipeline import TENANT, Pushed, pushed, soon
+from benchmarks.pipeline import TENANT, Pushed, pushed, soon
 from localstack.models.answerer import answer
 from ragdrop.domain.answers import Answer, Question
 from ragdrop.domain.queries import Query

@@ -1,4 +1,4 @@
-"""A collection pushed through ragdrop itself: real parsing, chunking, bucket index and search, stores in memory."""
+"""ragdrop in memory: its ports over fakes, and a collection pushed through real parsing, chunking, index and search."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from benchmarks.collections import Collection, CollectionDocument
 from benchmarks.embeddings import DIMENSION, MODEL, LocalEmbeddings
-from benchmarks.stores_in_memory import stores_in_memory
+from bucketindex.index import BucketChunkIndex
 from ragdrop.app import App, Ports, compose
 from ragdrop.config import Settings
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Filters, Hit
@@ -21,8 +22,20 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.models.splitter import SemanticSplitter
 from ragdrop.ports import ChunkIndex
 from ragdrop.ports.message_queue import Change, Delivery
+from testing.memory_breakers import MemoryBreakers
+from testing.memory_manifests import MemoryManifests
+from testing.memory_message_queue import MemoryMessageQueue
 from testing.memory_object_store import MemoryObjectStore
+from testing.memory_registry import MemoryRegistry
+from testing.memory_telemetry import (
+    MemoryReceipts,
+    MemoryRequestCounts,
+    MemoryStoredReplies,
+    MemoryTelemetry,
+    MemoryVisitedCache,
+)
 
+MAX_COPIES_BYTES = 8 << 30
 TENANT = "bench"
 BATCH = 500  # documents that share a refresh: so many segments fewer are merged while it is filled
 SETTINGS = {
@@ -39,8 +52,29 @@ SETTINGS = {
     "TELEMETRY_TABLE": "telemetry",
     "QUEUE_URL": "http://127.0.0.1:1/queue",
 }
-
 OVER_OPENSEARCH = {"INDEX_URL": "http://127.0.0.1:1"}  # where an OpenSearch index is given
+
+
+def stores_in_memory(index_folder: Path) -> dict[str, Any]:
+    """Ports, empty: all that AWS holds but the documents, which a benchmark puts itself."""
+    return {
+        "state": MemoryObjectStore("state"),
+        "manifests": MemoryManifests(),
+        "index_folder": index_folder,
+        "registry": MemoryRegistry(),
+        "receipts": MemoryReceipts(),
+        "kept_replies": MemoryStoredReplies(),
+        "request_counts": MemoryRequestCounts(),
+        "queue": MemoryMessageQueue(),
+        "visited": MemoryVisitedCache(),
+        "telemetry": MemoryTelemetry(),
+        "breaker_store": MemoryBreakers(),
+    }
+
+
+def bucket_index(folder: Path) -> BucketChunkIndex:
+    """An empty bucket index without anything around it; its local copies go into *folder*."""
+    return BucketChunkIndex(MemoryObjectStore("state"), MemoryManifests(), folder, max_bytes=MAX_COPIES_BYTES)
 
 
 def soon() -> Deadline:
