@@ -142,9 +142,8 @@ def problem(response: httpx.Response) -> str:
 
 def unreached(exc: httpx.TransportError, service: str) -> str:
     """The message of a call that *service* did not answer."""
-    return (
-        f"{service} {'did not answer in time' if isinstance(exc, httpx.TimeoutException) else 'could not be reached'}"
-    )
+    is_late = isinstance(exc, httpx.TimeoutException)
+    return f"{service} did not answer in time" if is_late else f"{service} could not be reached"
 
 
 def missing_model(response: httpx.Response, model: str, *, service: str, setting: str) -> ModelNotFoundError:
