@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from ragdrop.app.ports import Ports
 from ragdrop.calibration.calibrate import Calibrate, SampleDocuments
 from ragdrop.ingest.activate import ActivateRevisions
 from ragdrop.ingest.index_revision import IndexRevision
-from ragdrop.ingest.reconcile import BulkLane, MergeSegments, ReconcileBatch, Redelivery, Upkeep
+from ragdrop.ingest.reconcile import BulkLane, MergeSegments, ReconcileBatch, Redelivery
 from ragdrop.ingest.reconcile_key import ReconcileKey
 from ragdrop.ingest.revision_store import KnownVectors
 from ragdrop.ingest.write_chunks import WriteChunks, WriteParts
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_files import ApplySettings
+
+MIN_TIME_FOR_A_FIT_S = 30.0  # with less left the next batch, or the sweep, calibrates
 
 
 @dataclass
@@ -83,7 +85,6 @@ class IngestParts:
         redelivery = Redelivery(
             queue=ports.queue, registry=ports.registry, live=live, retry_base_s=ports.settings.ingest_retry_base_s
         )
-        bulk_lane = BulkLane(ports.queue, clock=ports.clock)
         return reconcile_key, ReconcileBatch(
             directory=directory,
             reconcile_key=reconcile_key,
@@ -91,7 +92,9 @@ class IngestParts:
             write_parts=write_parts,
             live=live,
             redelivery=redelivery,
-            upkeep=Upkeep(self.calibrate.if_due, self.merge_segments, bulk_lane),
+            bulk_lane=BulkLane(ports.queue, clock=ports.clock),
+            merge_segments=self.merge_segments,
+            calibrate=partial(self.calibrate.if_due, least_s=MIN_TIME_FOR_A_FIT_S),
         )
 
     @cached_property

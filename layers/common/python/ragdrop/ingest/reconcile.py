@@ -7,8 +7,7 @@ import random
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Status
@@ -29,16 +28,6 @@ logger = logging.getLogger(__name__)
 MAX_MERGE_TRIES = 3
 MIN_TIME_FOR_A_RECORD_S = 20.0  # with less left no record is begun: it would be cut off and come back later than this
 
-MIN_TIME_FOR_A_FIT_S = 30.0  # with less left the next batch, or the sweep, calibrates
-
-
-class CalibrateIfDue(Protocol):
-    """Calibrates a tenant where that is due; never raises for a tenant that cannot be fitted."""
-
-    def __call__(self, name: str, deadline: Deadline, *, least_s: float) -> None:
-        """Calibrate the tenant *name*, where *least_s* are left."""
-        ...
-
 
 class Parsed(NamedTuple):
     """A document that fits into one invocation, with the message that asked for it."""
@@ -55,15 +44,6 @@ class Begun(NamedTuple):
     failed: list[Delivery]
 
 
-@dataclass(frozen=True, slots=True)
-class Upkeep:
-    """What a batch needs before and after its documents."""
-
-    calibrate: CalibrateIfDue
-    merge_segments: MergeSegments
-    bulk_lane: BulkLane
-
-
 class ReconcileBatch:
     """Makes the index agree with the bucket, one batch of messages at a time."""
 
@@ -76,7 +56,9 @@ class ReconcileBatch:
         write_parts: WriteParts,
         live: ActivateRevisions,
         redelivery: Redelivery,
-        upkeep: Upkeep,
+        bulk_lane: BulkLane,
+        merge_segments: MergeSegments,
+        calibrate: Callable[[str, Deadline], None],
     ) -> None:
         self._directory = directory
         self._reconcile_key = reconcile_key
@@ -84,9 +66,9 @@ class ReconcileBatch:
         self._write_parts = write_parts
         self._live = live
         self._redelivery = redelivery
-        self._bulk_lane = upkeep.bulk_lane
-        self._calibrate = upkeep.calibrate
-        self._merge_segments = upkeep.merge_segments
+        self._bulk_lane = bulk_lane
+        self._calibrate = calibrate
+        self._merge_segments = merge_segments
 
     def __call__(self, deliveries: Sequence[Delivery], deadline: Deadline) -> list[Delivery]:
         """Reconcile all keys of a batch; the deliveries that failed and must come again.
@@ -107,7 +89,7 @@ class ReconcileBatch:
         self._merge_segments.ask_where_due({each.tenant.part_of(t) for _, each in written for t in each.targets})
         failed += self._merge(deliveries, deadline)
         for name in {each.key.tenant for _, each in written}:
-            self._calibrate(name, deadline, least_s=MIN_TIME_FOR_A_FIT_S)
+            self._calibrate(name, deadline)
         return list({delivery.message_id: delivery for delivery in failed}.values())
 
     def _begin(self, deliveries: Sequence[Delivery], deadline: Deadline) -> Begun:
