@@ -32,8 +32,7 @@ from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.models import EmbeddingSpace
-from ragdrop.domain.queries import Query
-from ragdrop.domain.retrieval import FoundDocument
+from ragdrop.domain.retrieval import FoundDocument, Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.models.splitter import SemanticSplitter
 from ragdrop.ports.message_queue import Change, Delivery

@@ -30,7 +30,7 @@ from benchmarks.plots import draw
 from ragdrop.domain.chunks import CandidateQuery
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.history import SHARDS
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import IndexRef
 from testing.memory_registry import MemoryRegistry
 from tests.world import World

@@ -23,7 +23,7 @@ from benchmarks.pipeline import Pushed, pushed, soon
 from benchmarks.records import Grid, publish
 from localstack.models.answerer import answer
 from ragdrop.domain.answers import Question
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 from ragdrop.query.fusion import content_words
 from testing.models import ScriptedChatModel
 

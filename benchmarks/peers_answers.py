@@ -34,7 +34,7 @@ from benchmarks.pipeline import Pushed, pushed, soon
 from localstack.models.extraction import Similarity, pick_quotes
 from localstack.models.sources import ShownSource, Task, read_task
 from ragdrop.domain.answers import Question
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 from testing.models import ScriptedChatModel
 from tests.groundcheck.planted_faults import PerturbedCase, false_cases, true_cases
 

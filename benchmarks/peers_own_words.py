@@ -20,7 +20,7 @@ from benchmarks.own_words import VAULTS, documents_of, folder_of, whole_list
 from benchmarks.peers.process import CONFIGURATIONS, running, shared_node, title
 from benchmarks.pipeline import Pushed, pushed, soon
 from benchmarks.records import Grid, publish
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 
 LIMIT = 10
 COLUMNS = ("contender", "first", "among 3", *VAULTS)

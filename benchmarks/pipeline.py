@@ -17,7 +17,7 @@ from ragdrop.config import Settings
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Filters, Hit
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.models.splitter import SemanticSplitter
 from ragdrop.ports import ChunkIndex

@@ -7,8 +7,7 @@ from typing import Any
 
 from bucketindex.index import BucketChunkIndex
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.queries import Query
-from ragdrop.domain.retrieval import Retrieval
+from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller, IndexRef
 from ragdrop.errors import CircuitOpenError, DatabaseError, DependencyError
 from ragdrop.stores.routed_index import RoutedIndex

@@ -36,7 +36,7 @@ from benchmarks.pipeline import OVER_OPENSEARCH, SETTINGS, TENANT, ingest, soon,
 from ragdrop.config import Settings
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller, IndexRef
 from ragdrop.models.splitter import SemanticSplitter
 from ragdrop.ports.message_queue import Change, Delivery

@@ -32,7 +32,7 @@ from ragdrop.app import compose
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Status, name_of
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 from ragdrop.ingest.reconcile_rules import LEASE_S
 from ragdrop.ingest.revision_store import PART_CHARACTERS, RevisionStore
 from ragdrop.ports.message_queue import Delivery

@@ -14,7 +14,7 @@ import pytest
 
 from ragdrop.domain.answers import Answer, Question
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 from ragdrop.generate.ask import SourcesFound
 from ragdrop.models.chat import OpenAiChatModel
 from ragdrop.models.http import OpenAiHttp

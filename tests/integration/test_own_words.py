@@ -17,7 +17,7 @@ from benchmarks.own_words import SAMPLE_VAULT, OwnWordsOutcome, asking, document
 from benchmarks.pipeline import TENANT, Pushed, pushed, soon
 from localstack.models.answerer import answer
 from ragdrop.domain.answers import Answer, Question
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 from testing.models import ScriptedChatModel
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 from ragdrop.errors import DatabaseError, EmbeddingServiceError
 from ragdrop.query.pipeline import FallbackSearch
 from testing.memory_chunk_index import MemoryChunkIndex

@@ -9,7 +9,7 @@ import pytest
 
 from ragdrop.domain.answers import Question
 from ragdrop.domain.deadlines import REQUEST_ID, Deadline
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 from ragdrop.errors import DatabaseError, GenerationError, InvalidParamsError
 from ragdrop.operate.observe import KEY_RETRY_S
 from tests.world import World

@@ -12,7 +12,7 @@ from bucketindex.index import BucketChunkIndex
 from ragdrop.domain.answers import Question
 from ragdrop.domain.calibration import Curve
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import InvalidParamsError

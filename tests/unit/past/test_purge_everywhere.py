@@ -8,7 +8,7 @@ from typing import Any
 from ragdrop.domain.answers import Question
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.history import STAGE
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 from ragdrop.domain.times import rfc3339
 from tests.world import World
 

@@ -9,8 +9,7 @@ import pytest
 
 from ragdrop.domain.answers import Question
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.queries import Query
-from ragdrop.domain.retrieval import Retrieval
+from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.errors import (
     CircuitOpenError,
     DatabaseError,

@@ -11,8 +11,7 @@ from ragdrop.domain.calibration import Curve
 from ragdrop.domain.chunks import Chunk, Filters, Folder, Hit
 from ragdrop.domain.documents import Facts, PromotionLevel
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.queries import Query
-from ragdrop.domain.retrieval import MAX_CANDIDATES, FoundChunk, FoundDocument, candidate_limit
+from ragdrop.domain.retrieval import MAX_CANDIDATES, FoundChunk, FoundDocument, Query, candidate_limit
 from ragdrop.query.assemble import within_share
 from ragdrop.query.cache import answer_name
 from ragdrop.query.fusion import Fused

@@ -8,7 +8,7 @@ import pytest
 
 from ragdrop.domain.answers import Question
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import RateLimits
 from ragdrop.errors import DatabaseError, RateLimitedError
 from ragdrop.tenants.limits import DAY_S, USED_TTL_S

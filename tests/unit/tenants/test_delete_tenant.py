@@ -7,7 +7,7 @@ import pytest
 from ragdrop.domain.answers import Question
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller, Tenant, key_hash
 from ragdrop.errors import InvalidParamsError, ObjectStoreError, UnauthenticatedError
 from ragdrop.tenants.delete import SETTLE_S, TenantReceipt

@@ -23,7 +23,7 @@ from ragdrop.api.shapes.answer_shapes import ask_response, cited_claims
 from ragdrop.api.streams import EVENT_STREAM, EventStream
 from ragdrop.domain.answers import Answer, CheckedSentence, Citation, Question, closest_text
 from ragdrop.domain.chunks import Vector
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import InvalidParamsError, NotFoundError, RagdropError
 from ragdrop.generate.ask import AskEvent, SourcesFound

@@ -11,7 +11,7 @@ from ragdrop.operate.observe import ObserveQueries, QueryCounter
 from ragdrop.past.as_of import PastViews, ResolveView
 from ragdrop.query.cache import CachedSearch, QueryVectors, UsageCounter
 from ragdrop.query.follow_links import FollowLinks
-from ragdrop.query.model_ranking import RankFolders, Rerank
+from ragdrop.query.model_ranking import RankFolders
 from ragdrop.query.pipeline import BucketSearch, FallbackSearch, ObservedSearch
 from ragdrop.query.search import Search
 from ragdrop.query.understand import UnderstandQuery
@@ -56,7 +56,7 @@ def build_query(ports: Ports, tenants: TenantParts) -> QueryParts:
         query_vectors=query_vectors,
         understand=UnderstandQuery(directory=directory, environment=settings.tunables()),
         rank_folders=RankFolders(registry=ports.guarded_registry, chat=ports.guarded_chat),
-        rerank=Rerank(ports.guarded_reranker),
+        reranker=ports.guarded_reranker,
         follow_links=FollowLinks(visited=ports.visited, clock=clock),
         tracer=ports.tracer,
     )

@@ -10,8 +10,7 @@ from groundcheck import ClaimStatus
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.models import ModelCall
-from ragdrop.domain.queries import Query
-from ragdrop.domain.retrieval import FoundDocument, LinkedDocument, Retrieval
+from ragdrop.domain.retrieval import FoundDocument, LinkedDocument, Query, Retrieval
 
 AnswerStyle = Literal["brief", "normal", "detailed"]
 Group = Literal["critical", "relevant", "linked"]

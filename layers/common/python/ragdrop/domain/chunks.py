@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
 from ragdrop.domain.documents import Facts, PromotionLevel
-from ragdrop.domain.keys import DocumentKey, Order, chunk_id, order_of
+from ragdrop.domain.keys import DocumentKey, Order, chunk_id
 from ragdrop.domain.links import Link
 from ragdrop.errors import ConfigurationError, DatabaseError
 
@@ -185,7 +185,7 @@ class Hit:
     @property
     def order(self) -> Order:
         """What equal hits are ordered by: the same after a document was indexed again, as its id is not."""
-        return order_of(self.key, self.revision, self.chunk.ordinal)
+        return self.key.digest, self.chunk.ordinal, self.revision
 
 
 def best_first(hits: Iterable[Hit]) -> list[Hit]:

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, CheckedSentence, Citation, Question, Shown
@@ -73,7 +74,7 @@ class ReadAnswer:
         """A reader for the answer to *prepared*; of a *whole* answer all open sentences are judged at once."""
         ask = AskVerifier(self._verifier, deadline) if self._verifier is not None else None
         if ask is not None and whole is not None:
-            ask.all_at_once(lambda: self._reader(prepared, ask).read(whole))
+            ask.all_at_once(partial(self._reader(prepared, ask).read, whole))
         return self._reader(prepared, ask)
 
     def _reader(self, prepared: PreparedPrompt, ask: AskVerifier | None) -> AnswerReader:

@@ -12,7 +12,6 @@ from typing import Any
 
 from ragdrop.domain.answers import Answer, Question
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.queries import Query
 from ragdrop.domain.receipts import (
     RECEIPT_AGE_S,
     Feedback,
@@ -22,7 +21,7 @@ from ragdrop.domain.receipts import (
     documents_of_answer,
     shortened,
 )
-from ragdrop.domain.retrieval import MAX_VERIFIED
+from ragdrop.domain.retrieval import MAX_VERIFIED, Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import (

@@ -12,7 +12,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Head, Heads, Name, Promoted, Status, name_of
 from ragdrop.domain.history import LiveChange, Then, first_id, milliseconds, moment, state_before
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller, IndexRef, Tenant
 from ragdrop.errors import InvalidParamsError, ProjectNotActivatedError
 from ragdrop.ingest.revision_store import RevisionStore

@@ -12,8 +12,7 @@ from ragdrop.domain.documents import Head, Heads, Status
 from ragdrop.domain.golden import GoldenQuestion, golden_questions
 from ragdrop.domain.history import WAITING
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.queries import Query
-from ragdrop.domain.retrieval import Retrieval
+from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import ConflictError, DatabaseError, InvalidParamsError, ProjectNotActivatedError
 from ragdrop.ingest.reconcile_rules import stage_of

@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import CallerError, DeadlineError, DependencyError, RagdropError
 

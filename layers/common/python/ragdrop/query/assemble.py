@@ -9,8 +9,7 @@ from ragdrop.domain.chunks import Chunk, ChunkRange, Hit, cached_part
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.queries import Expand
-from ragdrop.domain.retrieval import CHUNKS_PER_DOCUMENT, FoundChunk, FoundDocument
+from ragdrop.domain.retrieval import CHUNKS_PER_DOCUMENT, Expand, FoundChunk, FoundDocument
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.query.candidates import filter_tenant
 from ragdrop.query.ranking import Boosts, boosted

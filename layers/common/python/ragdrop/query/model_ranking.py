@@ -6,15 +6,14 @@ import json
 import logging
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from ragdrop.domain.chunks import Filters, Folder
+from ragdrop.domain.chunks import Filters
 from ragdrop.domain.deadlines import FOLDERS, RERANK, Deadline
-from ragdrop.domain.models import ModelCall
 from ragdrop.errors import DependencyError
 from ragdrop.ports import ChatModel, Message, Registry
 from ragdrop.ports.model_services import Reranker
+from ragdrop.query.understand import RankedFolders
 
 logger = logging.getLogger(__name__)
 
@@ -65,24 +64,6 @@ def read_ranking(reply: str, folders: Sequence[str]) -> tuple[str, ...] | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class RankedFolders:
-    """`selected` and `available` are `vault/folder`, the first best first; `warning` says why there is no selection.
-
-    `calls` are those of the chat model.
-    """
-
-    selected: tuple[str, ...] = ()
-    available: tuple[str, ...] = ()
-    warning: str | None = None
-    calls: tuple[ModelCall, ...] = field(default=(), compare=False)
-
-    @property
-    def folders(self) -> tuple[Folder, ...]:
-        """The selected ones as scopes."""
-        return tuple(Folder(path, vault) for vault, _, path in (name.partition("/") for name in self.selected))
-
-
 class RankFolders:
     """Asks the chat model for the folders of a question."""
 
@@ -123,44 +104,26 @@ def _within(name: str, filters: Filters) -> bool:
     )
 
 
-logger = logging.getLogger(__name__)
-
 MAX_RERANKED = 50  # candidates that the model reads; those behind them keep their places
 NOT_RERANKED = "the reranker did not answer, the order is that of the search"
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Reranked(Generic[T]):
-    """What was reranked, best first; `warning` says why it was not."""
+def rerank(
+    reranker: Reranker, query: str, found: Sequence[T], deadline: Deadline, *, text_of: Callable[[T], str]
+) -> tuple[list[T], list[str]]:
+    """*found* (best first) in the reranker's order, and a warning if it failed and the order is unchanged.
 
-    found: list[T]
-    warning: str | None = None
-
-
-class Rerank:
-    """Puts candidates into a reranker's order.  It moves them only: scores and thresholds are those of the search."""
-
-    def __init__(self, reranker: Reranker | None) -> None:
-        self._reranker = reranker
-
-    @property
-    def is_on(self) -> bool:
-        """Whether there is a reranker."""
-        return self._reranker is not None
-
-    def __call__(
-        self, query: str, found: Sequence[T], deadline: Deadline, *, text_of: Callable[[T], str]
-    ) -> Reranked[T]:
-        """*found* (best first) in the reranker's order; unchanged where there is none or it fails."""
-        if self._reranker is None or len(found) < 2:
-            return Reranked(list(found))
-        head, tail = list(found[:MAX_RERANKED]), list(found[MAX_RERANKED:])
-        try:
-            scores = self._reranker.scores(query, [text_of(one) for one in head], RERANK.of(deadline))
-        except DependencyError as exc:
-            logger.warning("candidates could not be reranked", extra={"service": exc.service, "code": exc.code})
-            return Reranked(list(found), NOT_RERANKED)
-        order = sorted(range(len(head)), key=lambda place: -scores[place])
-        return Reranked([*(head[place] for place in order), *tail])
+    It moves candidates only: scores and thresholds are those of the search.
+    """
+    head, tail = list(found[:MAX_RERANKED]), list(found[MAX_RERANKED:])
+    if len(found) < 2:
+        return head, []
+    try:
+        scores = reranker.scores(query, [text_of(one) for one in head], RERANK.of(deadline))
+    except DependencyError as exc:
+        logger.warning("candidates could not be reranked", extra={"service": exc.service, "code": exc.code})
+        return [*head, *tail], [NOT_RERANKED]
+    order = sorted(range(len(head)), key=lambda place: -scores[place])
+    return [*(head[place] for place in order), *tail], []

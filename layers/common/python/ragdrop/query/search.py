@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from threading import Event
 from typing import Any
 
@@ -14,7 +15,6 @@ from ragdrop.domain.documents import Head
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import language_warning
 from ragdrop.domain.models import EmbeddingSpace
-from ragdrop.domain.queries import Query
 from ragdrop.domain.retrieval import (
     Candidate,
     Explanation,
@@ -22,6 +22,7 @@ from ragdrop.domain.retrieval import (
     FoundChunk,
     FoundDocument,
     LinkedDocument,
+    Query,
     Retrieval,
 )
 from ragdrop.domain.tenants import Caller
@@ -34,6 +35,7 @@ from ragdrop.errors import (
     ModelNotFoundError,
 )
 from ragdrop.ports import SearchableIndex
+from ragdrop.ports.model_services import Reranker
 from ragdrop.ports.telemetry import Tracer
 from ragdrop.query.assemble import MAX_CRITICAL, TextRequest, assemble, context_text, live_critical
 from ragdrop.query.candidates import CandidateRequest, FoundCandidates, find_candidates
@@ -51,9 +53,9 @@ from ragdrop.query.fusion import (
     of_dates,
     share_of_best,
 )
-from ragdrop.query.model_ranking import RankedFolders, RankFolders, Rerank
+from ragdrop.query.model_ranking import RankFolders, rerank
 from ragdrop.query.ranking import Judged, RankedDocument, above_noise, judged, rank
-from ragdrop.query.understand import ResolvedQuery, UnderstandQuery
+from ragdrop.query.understand import RankedFolders, ResolvedQuery, UnderstandQuery
 from ragdrop.query.view import ResolveQueryView, View
 from ragdrop.resilience.stages import Timer, run_in_parallel
 
@@ -84,7 +86,7 @@ class Search:
         query_vectors: EmbedQuestion,
         understand: UnderstandQuery,
         rank_folders: RankFolders,
-        rerank: Rerank,
+        reranker: Reranker | None,
         follow_links: FollowLinks,
         tracer: Tracer | None,
     ) -> None:
@@ -92,7 +94,7 @@ class Search:
         self._query_vectors = query_vectors
         self._understand = understand
         self._rank_folders = rank_folders
-        self._rerank = rerank
+        self._reranker = reranker
         self._follow_links = follow_links
         self._tracer = tracer
 
@@ -163,14 +165,6 @@ class Search:
         finally:
             done.set()
 
-    def _reranked(self, query: Query, fused: list[Fused], deadline: Deadline) -> tuple[list[Fused], list[str]]:
-        """The candidates in the order of the reranker, with the same scores in it: boosts and folders still count."""
-        if not self._rerank.is_on:
-            return fused, []
-        moved = self._rerank(query.text, fused, deadline, text_of=lambda one: one.hit.chunk.in_context)
-        dealt = [replace(one, score=place.score) for one, place in zip(moved.found, fused, strict=True)]
-        return dealt, [moved.warning] if moved.warning else []
-
     def _linked(
         self,
         view: View,
@@ -226,7 +220,11 @@ class Search:
         words = agreement(query.text, hits, covered)
         dated = of_dates(hits, dates_in(query.text))
         fused = favoured(fuse(vector, found.lexical, fusion, question=query.text, agreement=words), dated)
-        fused, not_reranked = self._reranked(query, fused, deadline)
+        not_reranked: list[str] = []
+        if self._reranker is not None:  # the same scores in the new order: boosts and folders still count
+            text_of = attrgetter("hit.chunk.in_context")
+            moved, not_reranked = rerank(self._reranker, query.text, fused, deadline, text_of=text_of)
+            fused = [replace(one, score=place.score) for one, place in zip(moved, fused, strict=True)]
         exact = exactness(query.text, hits)
         fused = exact.ordered(fused)
         by = judged(

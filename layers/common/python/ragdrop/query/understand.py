@@ -11,11 +11,11 @@ from ragdrop.domain.calibration import OPERATING_RELEVANCE, Calibration
 from ragdrop.domain.chunks import CHARACTERS_PER_TOKEN, Filters, Folder
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import uncovered
-from ragdrop.domain.queries import FAST_LIMIT, Query
+from ragdrop.domain.models import ModelCall
+from ragdrop.domain.retrieval import FAST_LIMIT, Query
 from ragdrop.domain.settings import Tunables
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import InvalidDocTypeError, InvalidParamsError, ProjectNotActivatedError, did_you_mean
-from ragdrop.query.model_ranking import RankedFolders
 from ragdrop.query.ranking import Boosts
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import SettingsInForce, in_force
@@ -219,6 +219,24 @@ def _narrowness(query: Query) -> int:
     narrow = (query.folders, query.tags, query.session_ids, query.categories, query.attributes)
     dated = query.date_from is not None and query.date_to is not None
     return min(2, sum(map(bool, narrow)) + int(dated))
+
+
+@dataclass(frozen=True, slots=True)
+class RankedFolders:
+    """`selected` and `available` are `vault/folder`, the first best first; `warning` says why there is no selection.
+
+    `calls` are those of the chat model.
+    """
+
+    selected: tuple[str, ...] = ()
+    available: tuple[str, ...] = ()
+    warning: str | None = None
+    calls: tuple[ModelCall, ...] = field(default=(), compare=False)
+
+    @property
+    def folders(self) -> tuple[Folder, ...]:
+        """The selected ones as scopes."""
+        return tuple(Folder(path, vault) for vault, _, path in (name.partition("/") for name in self.selected))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Heads, Name, Promoted
 from ragdrop.domain.history import ChangeCounts, Stamp
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.queries import Query
+from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller, IndexRef
 from ragdrop.ports import Registry, SearchableIndex
 

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from ragdrop.domain.answers import AnswerStyle
 from ragdrop.domain.documents import ContentType, PromotionLevel, lowered, written
 from ragdrop.domain.keys import NAME_PATTERN
-from ragdrop.domain.queries import DetailLevel, Expand, Mode, Query
+from ragdrop.domain.retrieval import DetailLevel, Expand, Mode, Query
 
 MAX_NAMES = 100
 
