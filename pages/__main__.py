@@ -20,6 +20,7 @@ PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "cli.md": {"commands": cli_reference.part},
     "cost.md": {"month": cost.table, "index-month": cost_index.table},
     "evidence/formats-outcomes.md": {"outcomes": formats_outcomes.part},
+    "settings.md": {"variables": settings.variables, "document": settings.document, "files": settings.files},
 }
 
 
@@ -35,9 +36,7 @@ def _page(name: str) -> Callable[[], str]:
     return lambda: page(name)
 
 
-PAGES: dict[str, Callable[[], str]] = {name: _page(name) for name in PARTS} | {
-    "settings.md": lambda: wrapped(settings.page())
-}
+PAGES: Mapping[str, Callable[[], str]] = {name: _page(name) for name in PARTS}
 
 
 def outdated() -> list[str]:

@@ -1,52 +1,42 @@
-"""docs/settings.md: its tables are the model of settings, its prose is written by hand."""
+"""The tables of docs/settings.md: the model of settings."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
-from pathlib import Path
 from typing import Any
 
+from pages.wrap import table
 from ragdrop.config import DEPLOYMENT_SETTINGS, Settings
 from ragdrop.domain.settings import FILE_SETTINGS, TUNABLES, Setting
 
-PAGE = Path(__file__).resolve().parents[1] / "docs/settings.md"
-TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 FIELDS: Mapping[str, Field[Any]] = {each.name: each for each in fields(Settings)}
 
 
-def page() -> str:
-    """The page with the tables of the model."""
-    return TABLE.sub(lambda found: "\n".join([found[1], *TABLES[found[2]](), "", found[3]]), PAGE.read_text("utf-8"))
+def variables() -> str:
+    """The settings that the template sets."""
+    own = [name for name, each in DEPLOYMENT_SETTINGS.items() if "document" not in each.places]
+    return table([("variable", *HEADER), *(_row(name, name.upper(), DEPLOYMENT_SETTINGS[name]) for name in own)])
 
 
-def _stack() -> Iterator[str]:
-    yield from ("| variable | default | allowed | meaning |", "|---|---|---|---|")
-    for name, each in DEPLOYMENT_SETTINGS.items():
-        if "document" not in each.places:
-            yield _row(f"`{name.upper()}`", _default(name), each.rule.allowed, each.about)
+def document() -> str:
+    """The settings of the document that no settings file may change."""
+    own = [name for name, each in DEPLOYMENT_SETTINGS.items() if "document" in each.places and name not in TUNABLES]
+    return table([("setting", *HEADER), *(_row(name, name, DEPLOYMENT_SETTINGS[name]) for name in own)])
 
 
-def _document() -> Iterator[str]:
-    yield from ("| setting | default | allowed | meaning |", "|---|---|---|---|")
-    for name, each in DEPLOYMENT_SETTINGS.items():
-        if "document" in each.places and name not in TUNABLES:
-            yield _row(f"`{name}`", _default(name), each.rule.allowed, each.about)
+def files() -> str:
+    """The settings that settings files may change."""
+    rows = [(*_row(name, name, each), f"`{each.nested}`", _places(each)) for name, each in FILE_SETTINGS.items()]
+    return table([("setting", *HEADER, "nested name", "set by"), *rows])
 
 
-def _files() -> Iterator[str]:
-    yield from ("| setting | nested name | default | allowed | set by | meaning |", "|---|---|---|---|---|---|")
-    for name, each in FILE_SETTINGS.items():
-        default = _default(name) if name in TUNABLES else "none"
-        yield _row(f"`{name}`", f"`{each.nested}`", default, each.rule.allowed, _places(each), each.about)
+HEADER = ("default", "allowed", "meaning")
 
 
-TABLES = {"stack": _stack, "document": _document, "files": _files}
-
-
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+def _row(name: str, shown: str, each: Setting) -> tuple[str, ...]:
+    cells = (f"`{shown}`", _default(name), each.rule.allowed, each.about)
+    return tuple(cell.replace("|", "\\|") for cell in cells)
 
 
 def _places(each: Setting) -> str:
@@ -56,7 +46,9 @@ def _places(each: Setting) -> str:
 
 
 def _default(name: str) -> str:
-    each = FIELDS[name]
+    each = FIELDS.get(name)
+    if each is None:
+        return "none"
     if each.default is MISSING:
         return "required" if each.default_factory is MISSING else "none"
     if each.default in (None, "", ()):
