@@ -57,6 +57,18 @@ PRODUCT = ("layers", "functions", "cli", "localstack", "benchmarks", "pages", "c
 SHIPPED = ("layers", "functions", "cli", "localstack")
 MEASURING = ("benchmarks", "checks", "pages", "tests", "testing")
 GRAPH = read_graph()
+# What is left to rename; no name may be added.
+MODULES_THAT_REPEAT = {"documents", "errors", "stages", "tenants"}
+FUNCTIONS_THAT_REPEAT = {
+    "asked_pause_s",
+    "content_words",
+    "facts_of",
+    "fold",
+    "language_of",
+    "place_of",
+    "shown",
+    "verified",
+}
 
 
 def upward(graph: Graph) -> list[str]:
@@ -120,6 +132,25 @@ def impure(graph: Graph) -> list[str]:
             names = {name.partition(".")[0] for name in imported(path)} & IMPURE
             found += [f"{module} imports {name}" for name in names if (module, name) not in PURE_EXCEPTIONS]
     return sorted(found)
+
+
+def repeated_modules(graph: Graph) -> dict[str, list[str]]:
+    """Names of modules that occur more than once, but for the field's own."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for module, path in graph.modules.items():
+        if path.stem not in {"__init__", "__main__", "routes", "shapes"}:
+            found[path.stem].append(module)
+    return {name: sorted(modules) for name, modules in found.items() if len(modules) > 1}
+
+
+def repeated_functions(graph: Graph) -> dict[str, list[str]]:
+    """Names of public functions of modules that occur more than once."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for module, path in graph.modules.items():
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
+                found[node.name].append(module)
+    return {name: sorted(modules) for name, modules in found.items() if len(modules) > 1}
 
 
 def readers_of_the_environment(graph: Graph) -> list[str]:
@@ -250,6 +281,14 @@ def test_one_class_name_means_one_thing() -> None:
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
+def test_a_module_name_occurs_once() -> None:
+    assert set(repeated_modules(GRAPH)) <= MODULES_THAT_REPEAT
+
+
+def test_a_public_function_name_means_one_thing() -> None:
+    assert set(repeated_functions(GRAPH)) <= FUNCTIONS_THAT_REPEAT
+
+
 @pytest.mark.parametrize(
     ("module", "source", "rule"),
     [
@@ -290,6 +329,20 @@ def test_a_planted_short_module_is_reported(tmp_path: Path) -> None:
     graph = _with(tmp_path, {"query/planted.py": "", "query/user.py": "from ragdrop.query import planted"})
 
     assert too_small(graph) == ["query.planted belongs in query.user"]
+
+
+def test_a_planted_module_of_a_name_that_occurs_is_reported(tmp_path: Path) -> None:
+    graph = _with(tmp_path, {"generate/search.py": ""})
+
+    assert repeated_modules(graph) == {"search": ["generate.search", "query.search"]}
+
+
+def test_a_planted_function_of_a_name_that_occurs_is_reported(tmp_path: Path) -> None:
+    graph = _with(
+        tmp_path, {"query/planted.py": "def cut(): ...", "ingest/other.py": "def cut(): ...\n\ndef _own(): ..."}
+    )
+
+    assert repeated_functions(graph) == {"cut": ["ingest.other", "query.planted"]}
 
 
 def _with(folder: Path, modules: dict[str, str]) -> Graph:

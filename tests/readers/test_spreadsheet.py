@@ -11,7 +11,7 @@ import openpyxl
 import pytest
 import xlwt
 
-from ragdrop.domain.chunks import windows
+from ragdrop.domain.chunks import text_windows
 from ragdrop.models.splitter import SemanticSplitter
 from readers.content import ContentParser
 from readers.errors import CorruptFileError, EmptyFileError, EncryptedFileError, UnsafeFileError
@@ -189,7 +189,7 @@ def test_parts_of_a_long_workbook_name_the_same_cells() -> None:
     whole = parse(office_files.xlsx({"S": rows}))
     names = {}
 
-    for start, end in windows(whole.text, 0, len(whole.text), 4_000, []):
+    for start, end in text_windows(whole.text, 0, len(whole.text), 4_000, []):
         part = part_of(whole, start, end, lambda begin, stop: whole.text[begin:stop])
         for chunk in SemanticSplitter(lambda: None).split(part, max_tokens=120, overlap_tokens=0):
             for line in chunk.text.split("\n"):

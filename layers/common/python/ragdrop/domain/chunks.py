@@ -328,10 +328,10 @@ class RevisionPage:
     cursor: str | None
 
 
-def windows(text: str, start: int, end: int, size: int, starts: Sequence[int]) -> Iterator[Span]:
+def text_windows(text: str, start: int, end: int, size: int, starts: Sequence[int]) -> Iterator[Span]:
     """Stretches of at most *size* characters, cut at the last of *starts* (headings), blank line, line end or space.
 
-    >>> list(windows("aaa bbb ccc", 0, 11, 8, []))
+    >>> list(text_windows("aaa bbb ccc", 0, 11, 8, []))
     [(0, 8), (8, 11)]
     """
     while end - start > size:

@@ -19,10 +19,10 @@ ALIASES = "aliases"  # the attribute with a document's other names
 CONTENT_TYPES: tuple[ContentType, ...] = ("chat", "decision", "code", "documentation")
 
 
-def lowered(value: object) -> object:
+def in_lower_case(value: object) -> object:
     """A word in lower case without blanks around it, anything else as it is: fixed words match whatever their case.
 
-    >>> lowered(" Critical"), lowered(3)
+    >>> in_lower_case(" Critical"), in_lower_case(3)
     ('critical', 3)
     """
     return value.strip().lower() if isinstance(value, str) else value

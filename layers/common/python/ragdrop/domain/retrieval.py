@@ -183,7 +183,7 @@ def candidate_limit(limit: int) -> int:
     return 2 * max(15, limit)
 
 
-def merged(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
+def merged_hits(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
     """The hits of one retriever in several scopes: each chunk once, best first, ties by `Hit.order`."""
     if len(lists) == 1:
         return list(lists[0])

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from ragdrop.domain.documents import ALIASES, CONTENT_TYPES, PROMOTION_LEVELS, Facts, lowered, written
+from ragdrop.domain.documents import ALIASES, CONTENT_TYPES, PROMOTION_LEVELS, Facts, in_lower_case, written
 from ragdrop.domain.keys import DocumentKey
 from readers.parsed import ParsedDocument
 
@@ -128,7 +128,7 @@ def _text(value: object, name: str, warnings: list[str]) -> str | None:
 def _choice(value: object, allowed: tuple[str, ...], name: str, warnings: list[str]) -> str | None:
     if value is None:
         return None
-    word = str(lowered(value))
+    word = str(in_lower_case(value))
     if word in allowed:
         return word
     warnings.append(f"{name} {str(value)[:40]!r} is not one of {', '.join(allowed)} and is left out")

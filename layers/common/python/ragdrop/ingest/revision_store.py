@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from ragdrop.domain.chunks import Chunk, IndexedChunk, Span, Vector, chunk_places, windows, with_white_space
+from ragdrop.domain.chunks import Chunk, IndexedChunk, Span, Vector, chunk_places, text_windows, with_white_space
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link
@@ -474,4 +474,4 @@ def _parts_of(document: ParsedDocument, size: int) -> list[Span]:
     if len(document.text) <= size:
         return [(0, len(document.text))]
     starts = [heading.start for heading in document.headings]
-    return list(windows(document.text, 0, len(document.text), size, starts))
+    return list(text_windows(document.text, 0, len(document.text), size, starts))

@@ -12,7 +12,7 @@ from typing import Any
 
 from semantic_text_splitter import MarkdownSplitter, TextSplitter
 
-from ragdrop.domain.chunks import Chunk, Span, windows, with_white_space
+from ragdrop.domain.chunks import Chunk, Span, text_windows, with_white_space
 from readers.parsed import SPEAKER, ParsedDocument, Table
 
 WINDOW_CHARACTERS = 8_000  # semantic-text-splitter's time grows with the square of what has no line ends
@@ -161,7 +161,7 @@ class _Cutter:
         splitter = self._splitter(self._document.syntax == "markdown", self._base_tokens)
         return chain.from_iterable(
             ((at + offset, at + offset + len(piece)) for offset, piece in splitter.chunk_indices(self._text[at:stop]))
-            for at, stop in windows(self._text, start, end, WINDOW_CHARACTERS, self._starts)
+            for at, stop in text_windows(self._text, start, end, WINDOW_CHARACTERS, self._starts)
         )
 
     def _with_overlap(self, floor: int, start: int) -> int:

@@ -82,10 +82,10 @@ def is_recent(place: ComparedDocument, *, now_s: float, min_age_s: float) -> boo
     return now_s - max(place.modified_at_s, seconds_of(head.updated_at) if head else 0.0) < min_age_s
 
 
-def is_mass_delete(gone: int, known: int) -> bool:
+def too_many_gone(gone: int, known: int) -> bool:
     """Whether so many of a vault's *known* documents are *gone* that the listing is likelier wrong than they are.
 
-    >>> is_mass_delete(50, 100), is_mass_delete(20, 20), is_mass_delete(50, 1_000)
+    >>> too_many_gone(50, 100), too_many_gone(20, 20), too_many_gone(50, 1_000)
     (True, False, False)
     """
     return gone > MAX_GONE and gone > MAX_GONE_SHARE * known
@@ -352,7 +352,7 @@ class Sweep:
         noted = gone_lately(notes.gone.get(vault, {}), now_s)
         lately = noted | dict.fromkeys(gone, now_s)
         known += len(noted.keys() - set(gone))  # those noted before are no longer known, or are in `gone` still
-        if is_mass_delete(len(lately), known) and gone and not allow_mass_delete:
+        if too_many_gone(len(lately), known) and gone and not allow_mass_delete:
             report.refused.append(Refusal(vault, len(lately), known))
             extra = {"tenant": report.tenant, "gone": len(lately), "known": known}
             logger.error("the sweep refused: too many documents of a vault are gone at once", extra=extra)

@@ -15,7 +15,7 @@ from ragdrop.domain.retrieval import (
     MAX_VERIFIED,
     candidate_limit,
     documents_of,
-    merged,
+    merged_hits,
     superseded,
     verified,
 )
@@ -64,7 +64,7 @@ class CandidateRequest:
 
 @dataclass(frozen=True, slots=True)
 class FoundCandidates:
-    """Live hits of all scopes, merged: each list best first, raw scores.
+    """Live hits of all scopes, merged_hits: each list best first, raw scores.
 
     `dropped` are hits whose revision is not the live one; `vectors` is False where the search was lexical only.
     """
@@ -103,15 +103,15 @@ def find_candidates(
         queries = [replace(query, without=frozenset(lost), limit=limit) for query in queries]
         answers, heads = _round(view, queries, request, tenant, deadline, timer)
     scopes, of_critical = answers[: len(queries)], answers[len(queries) :]
-    near = merged([found.vector for found in scopes])
-    worded = merged([found.lexical for found in scopes])
+    near = merged_hits([found.vector for found in scopes])
+    worded = merged_hits([found.lexical for found in scopes])
     live, live_worded = verified(near, heads.found), verified(worded, heads.found)
     all_live = len(live) + len(live_worded) == len(near) + len(worded)
     return FoundCandidates(
         vector=live,
         lexical=live_worded,
         critical=verified([hit for found in of_critical for hit in found.vector], heads.found),
-        dropped=[] if all_live else [hit for hit in merged([near, worded]) if not verified([hit], heads.found)],
+        dropped=[] if all_live else [hit for hit in merged_hits([near, worded]) if not verified([hit], heads.found)],
         heads=heads,
         vectors=request.vector is not None and any(found.vector_error is None for found in scopes),
         vector_error=next((found.vector_error for found in scopes if found.vector_error), None),

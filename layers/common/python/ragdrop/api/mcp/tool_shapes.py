@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from ragdrop.api.shapes.answer_shapes import CitedEvidence, LinkedSourceShape, SourceShape
 from ragdrop.api.shapes.search_shapes import Condition, NearestDocument
 from ragdrop.domain.answers import AbstainReason
-from ragdrop.domain.documents import ContentType, PromotionLevel, lowered
+from ragdrop.domain.documents import ContentType, PromotionLevel, in_lower_case
 
 MAX_CONTENT_CHARACTERS = 100_000
 MAX_NAMES = 100
@@ -44,7 +44,7 @@ class RagQuery(Arguments):
     min_relevance_score: float = Field(
         default=0.7, ge=0, le=1, description="How relevant a document must be, 0 to 1. Leave it out for the usual."
     )
-    min_promotion_level: Annotated[PromotionLevel, BeforeValidator(lowered)] = Field(
+    min_promotion_level: Annotated[PromotionLevel, BeforeValidator(in_lower_case)] = Field(
         default="standard", description="Only documents of this level and those above it."
     )
     include_critical: bool = Field(default=True, description="Always show the critical documents to the model.")
@@ -80,7 +80,7 @@ class RagContextSearch(Arguments):
     limit: int = Field(default=5, ge=1, le=20, description="How many passages at most.")
     category: Word | None = Field(default=None, description="Only documents of this category.")
     session_id: Word | None = Field(default=None, description="Only documents of this session.")
-    content_type: Annotated[ContentType | None, BeforeValidator(lowered)] = Field(
+    content_type: Annotated[ContentType | None, BeforeValidator(in_lower_case)] = Field(
         default=None, description="Only documents of this kind."
     )
     doc_types: Names = Field(default=[], description="Only documents of these types; empty means all.")
@@ -109,7 +109,7 @@ class RagContextIndex(Arguments):
     content: str = Field(
         min_length=1, max_length=MAX_CONTENT_CHARACTERS, description="The text, Markdown or plain, kept as it is."
     )
-    content_type: Annotated[ContentType | None, BeforeValidator(lowered)] = Field(
+    content_type: Annotated[ContentType | None, BeforeValidator(in_lower_case)] = Field(
         default=None, description="What it is; found by its text if left out."
     )
     session_id: Word | None = Field(default=None, description="The session that it belongs to, to filter by.")

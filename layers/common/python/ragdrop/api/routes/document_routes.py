@@ -40,7 +40,7 @@ from ragdrop.api.shapes.document_shapes import (
 )
 from ragdrop.documents.purge import PurgeDocuments
 from ragdrop.documents.service import FORM_EXPIRES_S, DocumentService, RetryDocuments, WriteOnce
-from ragdrop.domain.documents import ContentType, DetailFilters, Status, lowered
+from ragdrop.domain.documents import ContentType, DetailFilters, Status, in_lower_case
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Caller
 from ragdrop.domain.times import rfc3339
@@ -68,7 +68,7 @@ class ListParameters(BaseModel):
     vault: Annotated[str | None, Field(max_length=63)] = None
     prefix: Annotated[str, Field(max_length=900)] = ""
     status: Status | None = None
-    content_type: Annotated[ContentType | None, BeforeValidator(lowered)] = None
+    content_type: Annotated[ContentType | None, BeforeValidator(in_lower_case)] = None
     category: Word = None
     tag: Word = None
     session_id: Word = None

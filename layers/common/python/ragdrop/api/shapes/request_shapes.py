@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from ragdrop.domain.answers import AnswerStyle
-from ragdrop.domain.documents import ContentType, PromotionLevel, lowered, written
+from ragdrop.domain.documents import ContentType, PromotionLevel, in_lower_case, written
 from ragdrop.domain.keys import NAME_PATTERN
 from ragdrop.domain.retrieval import DetailLevel, Expand, Mode, Query
 
@@ -22,7 +22,7 @@ def _many(value: object) -> object:
 
 def _each_lowered(value: object) -> object:
     many = _many(value)
-    return [lowered(each) for each in many] if isinstance(many, list) else many
+    return [in_lower_case(each) for each in many] if isinstance(many, list) else many
 
 
 def _moment(value: str) -> str:
@@ -97,7 +97,7 @@ class SearchRequest(BaseModel):
     date_from: Moment | None = Field(default=None, description="Only documents dated then or later.")
     date_to: Moment | None = Field(default=None, description="Only documents dated then or earlier; a day is whole.")
     attributes: Attributes = Field(default={}, description="Only documents with exactly these values.")
-    min_promotion_level: Annotated[PromotionLevel | None, BeforeValidator(lowered)] = Field(
+    min_promotion_level: Annotated[PromotionLevel | None, BeforeValidator(in_lower_case)] = Field(
         default=None, description="Only this level and those above it."
     )
     include_critical: bool = Field(default=True, description="Put the critical documents in scope first.")
