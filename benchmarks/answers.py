@@ -85,7 +85,6 @@ def row(name: str, outcomes: Sequence[AnswerOutcome]) -> list[str]:
 
 
 def main() -> int:
-    """Measure and print; nothing to do without the data."""
     parser = records.parser(__doc__)
     parser.add_argument("--questions", type=int, help="only the first N; default: all")
     options = parser.parse_args()

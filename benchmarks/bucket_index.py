@@ -187,7 +187,6 @@ FILLED_NOTE = "500 chunks a segment, merged whenever a merge is due."
 
 
 def main() -> None:
-    """Measure, print, and keep the record if asked to."""
     parser = records.parser(__doc__)
     parser.add_argument("--chunks", type=int, nargs="+", metavar="N", help="these sizes alone")
     parser.add_argument("--million", action="store_true", help="1,000,000 chunks too")

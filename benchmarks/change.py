@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from platform import python_version
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Any
 
 from benchmarks import records
 from benchmarks.change_script import FILES, LIMIT, SEED, Counts, GivenText, Step, counted, markers, questions, steps
@@ -192,19 +192,6 @@ def change_table(found: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-class Life(Protocol):
-    """Whoever answers from a folder that changes."""
-
-    def sync(self, step: Step) -> None:
-        """Take the step in."""
-
-    def answers(self, words: Sequence[str]) -> list[list[GivenText]]:
-        """What is given for each word."""
-
-    def whole(self, files: Mapping[str, str]) -> list[GivenText]:
-        """Everything that is given where everything is wanted."""
-
-
 @contextmanager
 def ragdrop() -> Iterator[RagdropLife]:
     with tempfile.TemporaryDirectory(prefix="ragdrop-change-") as folder:
@@ -219,7 +206,7 @@ def ragdrop() -> Iterator[RagdropLife]:
         yield RagdropLife(app, documents, SEED)
 
 
-def lived(life: Life, script: Sequence[Step]) -> list[Counts]:
+def lived(life: RagdropLife | PeerLife, script: Sequence[Step]) -> list[Counts]:
     found = []
     for at, step in enumerate(script):
         life.sync(step)

@@ -137,7 +137,6 @@ def measure(folder: Path, sizes: list[tuple[int, int]]) -> Grid:
 
 
 def main() -> int:
-    """Measure and print; nothing to do without the data."""
     parser = records.parser(__doc__)
     parser.add_argument("--sizes", default="240:24", help="tokens:overlap, comma between; default: %(default)s")
     options = parser.parse_args()

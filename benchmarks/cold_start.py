@@ -294,7 +294,6 @@ def _row(function: Function, times: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Measure, print with the goals that are missed, keep where asked to."""
     options = records.parser(__doc__, quick=f"{QUICK_ROUNDS} rounds instead of {ROUNDS}").parse_args()
     results = measure(QUICK_ROUNDS if options.quick else ROUNDS)
     versions = {"python": python_version(), "boto3": version("boto3")}

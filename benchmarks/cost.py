@@ -97,21 +97,6 @@ def with_units(module: str, usages: Mapping[str, Mapping[str, Usage]]) -> str:
     return UNITS.sub("\n".join([*lines, "}", ""]), module)
 
 
-def differences(before: Mapping[str, Usage], now: Mapping[str, Usage]) -> list[str]:
-    """What is asked more or less often than before, by operation; the order of requests does not count."""
-    found = [f"{name}: not in both" for name in sorted(set(before) ^ set(now))]
-    for name in (each for each in now if each in before):
-        old, new = _asked(before[name]), _asked(now[name])
-        found += [f"{name}: {each} {count} times more" for each, count in (new - old).items()]
-        found += [f"{name}: {each} {count} times less" for each, count in (old - new).items()]
-    return found
-
-
-def _asked(usage: Usage) -> Counter[str]:
-    units = (f"{step.call} of {step.items}, units {step.read_units:g} / {step.write_units}" for step in usage.steps)
-    return Counter(units) + Counter({call: n for call, n in usage.calls.items() if not call.startswith("dynamodb ")})
-
-
 def usd(name: str, usage: Usage) -> float:
     """What the requests of an operation cost: tables, buckets and queue."""
     calls = usage.of("sqs") + (MESSAGE_CALLS if any(word in name for word in DOCUMENT_WORDS) else 0)

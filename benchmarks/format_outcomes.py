@@ -57,7 +57,6 @@ def of_collection(reader: IsolatedReader) -> list[dict[str, Any]]:
 
 
 def main() -> int:
-    """Read all files, print what is not as demanded, keep the figures where asked to."""
     options = records.parser(__doc__).parse_args()
     reader = IsolatedReader()
     results = {"cases": of_cases(reader), "collection": of_collection(reader)}

@@ -1,12 +1,10 @@
-"""Growth: query time, memory and size by chunks, tenants and links, on both indexes, with the exponents of the fits.
+"""Growth: query time, memory and size by chunks and tenants, on both indexes, with the exponents of the fits.
 
     python -m benchmarks.growth [--quick] [--write] [--part NAME ...]
 
 Texts and vectors are generated, 384 dimensions.  A question is one search for candidates: vector and words, 30 each, by
-the adapter; with links it is a whole search with defaults, over fakes of all but the index.  Every index of a part is
-there from the beginning, and the questions go to them in turns, so that what else the machine does is in all of them
-alike.  `--write` keeps the figures, a part that is not run keeps those that it has, and draws docs/evidence/growth.svg
-where the environment .local/env/plots is; `python -m benchmarks.report --write` then writes the page.
+the adapter.  Every index of a part is there from the beginning, and the questions go to them in turns, so that what
+else the machine does is in all of them alike.  A part that is not run keeps its figures.
 """
 
 from __future__ import annotations
@@ -24,20 +22,13 @@ from statistics import linear_regression, median, quantiles
 from typing import Any
 
 from benchmarks import records
-from benchmarks.generated_chunks import VOCABULARY, batches, questions, soon
+from benchmarks.generated_chunks import batches, questions, soon
 from benchmarks.growth_engines import Engine, NodeEngine, bucket, opensearch
 from benchmarks.plots import draw
 from ragdrop.domain.chunks import CandidateQuery
-from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.history import SHARDS
-from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import IndexRef
-from testing.memory_registry import MemoryRegistry
-from tests.world import World
 
 BLOCK = 5  # questions asked in a row before the next index has its turn
-PARAGRAPHS, WORDS, LINKED_AT_ONCE = 6, 120, 50
-READS = ("heads", "named_and_heads", "change_counts")  # of the registry: what a search reads in batches
 TEN_TIMES, OTHERS = 1.5, 1.10  # p50 with ten times the chunks; with other tenants' data (issue 10, goal 6)
 TITLES = {"bucket": "The bucket index", "opensearch": "OpenSearch"}
 GROWING = {"p50_ms": "p50", "p95_ms": "p95", "own_cpu_ms": "CPU here", "index_cpu_ms": "CPU of the node"}
@@ -46,7 +37,6 @@ ENGINES: dict[str, Callable[[], AbstractContextManager[Engine]]] = {"bucket": bu
 KINDS: dict[str, Callable[[Engine, Extent], dict[str, Any]]] = {
     "sizes": lambda engine, extent: measure_sizes(engine, extent.sizes, extent.rounds),
     "tenants": lambda engine, extent: measure_tenants(engine, extent.tenants, extent.tenant_chunks, extent.rounds),
-    "links": lambda engine, extent: measure_links(engine, extent.links, extent.documents, extent.rounds),
 }
 PARTS = [f"{engine}-{kind}" for engine in ENGINES for kind in KINDS]
 
@@ -132,81 +122,6 @@ def measure_tenants(engine: Engine, tenants: Sequence[int], chunks: int, rounds:
     return {"chunks_a_tenant": chunks} | ask(engine, refs, rounds)
 
 
-class CountedReads:
-    """A registry whose batch reads are counted: calls, and items asked for."""
-
-    def __init__(self) -> None:
-        self._registry: Any = MemoryRegistry()
-        self.calls = self.items = 0
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._registry, name)
-        if name not in READS:
-            return found
-
-        def call(*asked: Any) -> Any:  # lists of what is asked for, then a deadline
-            self.calls += 1
-            self.items += SHARDS if name == "change_counts" else sum(map(len, asked[:-1]))
-            return found(*asked)
-
-        return call
-
-
-class _Vault:
-    """A tenant whose every document has so many links; the words are the same with any number of them."""
-
-    def __init__(self, links: int, documents: int, engine: Engine) -> None:
-        source = random.Random(3)
-        self.registry = CountedReads()
-        self.world = World(f"links-{links}", index=engine.index, registry=self.registry)
-        words = VOCABULARY[:3_000]
-        often = [1 / rank for rank in range(1, len(words) + 1)]
-        for number in range(documents):
-            linked = source.sample(range(documents), 100)
-            shown = [f"[note](n{to}.md)" if place < links else f"note n{to}" for place, to in enumerate(linked)]
-            parts = (" ".join(source.choices(words, often, k=WORDS)) for _ in range(PARAGRAPHS))
-            self.world.put(f"team/n{number}.md", "\n\n".join([*parts, " ".join(shown)]), ingest=False)
-        paths = [f"team/n{number}.md" for number in range(documents)]
-        for first in range(0, documents, LINKED_AT_ONCE):
-            self.world.changed(*paths[first : first + LINKED_AT_ONCE])
-
-    def ask(self, question: str, *, follow: bool) -> None:
-        """One search with defaults, links followed or not; nothing is remembered."""
-        query = Query(question, follow_links=follow)
-        self.world.app.query.uncached_search(query, self.world.caller, Deadline.after(600))
-
-
-def measure_links(engine: Engine, links: Sequence[int], documents: int, rounds: int) -> dict[str, Any]:
-    """Figures by number of links, and with links that are not followed; reads of the registry a search beside."""
-    vaults = {str(count): _Vault(count, documents, engine) for count in links}
-    vaults["off"] = vaults[str(links[-1])]
-    source = random.Random(9)
-    words = VOCABULARY[50:3_000]
-    often = [1 / rank for rank in range(50, len(words) + 50)]
-    questions = [" ".join(source.choices(words, often, k=6)) for _ in range(rounds)]
-    taken = {name: Taken() for name in vaults}
-    reads = {name: [0, 0] for name in vaults}
-    for number, question in enumerate([*questions, *questions]):  # once before anything counts
-        for name in sorted(vaults, reverse=bool(number % 2)):
-            registry = vaults[name].registry
-            before = registry.calls, registry.items
-            index_cpu_s, own_cpu_s, began = engine.cpu_s(), time.process_time(), time.perf_counter()
-            vaults[name].ask(question, follow=name != "off")
-            wall_ms, own_cpu_s = (time.perf_counter() - began) * 1_000, time.process_time() - own_cpu_s
-            if number < rounds:
-                continue
-            taken[name].wall_ms.append(wall_ms)
-            taken[name].own_cpu_s += own_cpu_s
-            taken[name].index_cpu_s += engine.cpu_s() - index_cpu_s
-            reads[name][0] += registry.calls - before[0]
-            reads[name][1] += registry.items - before[1]
-    return {"documents": documents} | {
-        name: each.figures()
-        | {"registry_calls": round(reads[name][0] / rounds, 1), "registry_items": round(reads[name][1] / rounds, 1)}
-        for name, each in taken.items()
-    }
-
-
 def exponent(costs: Mapping[int, float]) -> float:
     """The exponent of the power law that fits costs by size best: 0 does not grow, 1 grows as the size does.
 
@@ -219,7 +134,7 @@ def exponent(costs: Mapping[int, float]) -> float:
 
 def tables(found: dict[str, Any]) -> str:
     blocks = [_sizes(found[f"{name}-sizes"], name) for name in TITLES if f"{name}-sizes" in found]
-    blocks += [block for block in (_tenants(found), _links(found)) if block]
+    blocks += [block for block in (_tenants(found),) if block]
     short = missed_growth(found)
     if {"opensearch-sizes", "opensearch-tenants"} <= set(found):
         blocks.append(f"**Missed**: {'; '.join(short)}." if short else "No budget of growth is missed.")
@@ -288,21 +203,6 @@ def _tenants(found: dict[str, Any]) -> str:
     return records.markdown(heads, rows) if rows else ""
 
 
-def _links(found: dict[str, Any]) -> str:
-    heads = ("index", "documents", "links of each", "p50, ms", "p95, ms", "CPU here, node, ms", "registry reads, items")
-    rows = [
-        (
-            *(name, str(links["documents"]), "not followed" if count == "off" else count),
-            *(f"{links[count][key]:.1f}" for key in ("p50_ms", "p95_ms")),
-            f"{links[count]['own_cpu_ms']:.1f}, {links[count]['index_cpu_ms']:.1f}",
-            f"{links[count]['registry_calls']:.0f}, {links[count]['registry_items']:.0f}",
-        )
-        for name, links in _of(found, "links").items()
-        for count in ["off", *_counts(links)]
-    ]
-    return records.markdown(heads, rows) if rows else ""
-
-
 @dataclass(frozen=True)
 class Extent:
     """How far one run goes."""
@@ -310,13 +210,11 @@ class Extent:
     sizes: tuple[int, ...]
     tenants: tuple[int, ...]
     tenant_chunks: int
-    links: tuple[int, ...]
-    documents: int
     rounds: int
 
 
-WHOLE = Extent((1_000, 10_000, 100_000), (1, 10, 100), 200, (1, 10, 100), 150, 100)
-QUICK = Extent((300, 1_000, 3_000), (1, 10), 100, (1, 10), 120, 20)
+WHOLE = Extent((1_000, 10_000, 100_000), (1, 10, 100), 200, 100)
+QUICK = Extent((300, 1_000, 3_000), (1, 10), 100, 20)
 
 
 def main() -> int:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from opensearchpy import OpenSearch
 
@@ -28,29 +28,6 @@ from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from testing.folder_object_store import FolderManifests, FolderObjectStore
 
 MERGE_S = 900
-
-
-class Engine(Protocol):
-    """One kind of index, where it stands."""
-
-    name: str
-    index: ChunkIndex
-
-    def ref(self, name: str, tenant: str) -> IndexRef: ...
-
-    def settle(self, ref: IndexRef) -> None:
-        """Bring what was written into its final form, so that no merge runs while it is measured."""
-        ...
-
-    def cpu_s(self) -> float:
-        """Processor time that the index has used outside of this process, seconds."""
-        ...
-
-    def size_bytes(self, ref: IndexRef) -> int:
-        """Bytes on disk of one copy of the index, all of its tenants."""
-        ...
-
-    def memory_mb(self, ref: IndexRef) -> dict[str, float]: ...
 
 
 class BucketEngine:
@@ -121,6 +98,9 @@ class NodeEngine:
 
     def _node(self) -> Any:
         return next(iter(self._client.nodes.stats(metric="jvm")["nodes"].values()))
+
+
+Engine = BucketEngine | NodeEngine
 
 
 @contextmanager

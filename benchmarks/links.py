@@ -115,7 +115,6 @@ def both_ways(links: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
 
 
 def main() -> int:
-    """Measure and print; nothing to do without the data."""
     options = records.parser(__doc__).parse_args()
     folder = needed_data("links")
     collection = by_title(load(folder / "hotpotqa-500"))

@@ -159,7 +159,6 @@ def counted_foreign(foreign: Sequence[OwnWordsOutcome]) -> str:
 
 
 def main() -> int:
-    """Measure and print; a vault whose files are not here is left out with a notice."""
     parser = records.parser(__doc__)
     parser.add_argument("--final", action="store_true", help="the half that nothing was tuned on")
     parser.add_argument("--vault", action="append", choices=VAULTS, help="only this one; default: all")

@@ -230,7 +230,6 @@ def _collection(texts: Sequence[str]) -> Collection:
 
 
 def main() -> int:
-    """Measure, print, keep where asked to; nothing to do without the data."""
     options = records.parser(__doc__, quick=f"one in {QUICK_SHARE} of the sentences and questions").parse_args()
     data = needed_data("peers_answers")
     share = QUICK_SHARE if options.quick else 1

@@ -105,7 +105,6 @@ def rows(measured: Mapping[str, Mapping[str, tuple[int, int]]]) -> list[list[str
 
 
 def main() -> int:
-    """Measure and print; nothing to do without the data."""
     parser = records.parser(__doc__)
     parser.add_argument("--vault", action="append", choices=VAULTS, help="only this one; default: all")
     options = parser.parse_args()

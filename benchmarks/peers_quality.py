@@ -129,7 +129,6 @@ def summary(measured: Mapping[str, Scores]) -> dict[str, dict[str, float]]:
 
 
 def main() -> int:
-    """Measure and print; nothing to do without the data."""
     parser = records.parser(__doc__, quick="a part of one collection")
     parser.add_argument("--collection", action="append", choices=RETRIEVAL, help="only this one; default: all")
     options = parser.parse_args()

@@ -61,7 +61,7 @@ def first_answer() -> None:
 
 
 def growth() -> None:
-    """Milliseconds by chunks; p50 by tenants and links as a multiple of one tenant without links."""
+    """Milliseconds by chunks; p50 by tenants as a multiple of one tenant."""
     found = _results("growth")
     figure, (left, right) = _plt().subplots(1, 2, figsize=(8.5, 3.6))
     for engine, colour in COLOURS.items():
@@ -70,14 +70,12 @@ def growth() -> None:
         for key, line in (("p50_ms", "-o"), ("p95_ms", ":o")):
             times = [sizes[str(n)][key] for n in at]
             left.plot(at, times, line, markersize=3, color=colour, label=f"{engine} {key[:3]}")
-        for kind, line in (("tenants", "-o"), ("links", "--s")):
-            each = found.get(f"{engine}-{kind}", {})
-            counts = sorted(int(name) for name in each if name.isdigit())
-            alone = each["off" if kind == "links" else "1"]["p50_ms"] if each else 1.0
-            times = [each[str(count)]["p50_ms"] / alone for count in counts]
-            right.plot(counts, times, line, markersize=3, color=colour, label=f"{engine}: {kind}")
+        tenants = found.get(f"{engine}-tenants", {})
+        counts = sorted(int(name) for name in tenants if name.isdigit())
+        times = [tenants[str(count)]["p50_ms"] / tenants["1"]["p50_ms"] for count in counts]
+        right.plot(counts, times, "-o", markersize=3, color=colour, label=engine)
     left.set(xscale="log", yscale="log", xlabel="chunks", ylabel="ms a question", title="Chunks of one tenant")
-    right.set(xscale="log", xlabel="tenants, or links a document", title="p50 / one tenant, or no links")
+    right.set(xscale="log", xlabel="tenants", title="p50 / one tenant")
     right.axhline(1.1, color="0.7", linewidth=0.8)
     for axes in (left, right):
         axes.legend(fontsize=7)

@@ -152,6 +152,7 @@ TABLES: Sequence[Table] = (
     _grids("opensearch-adapter", PERFORMANCE, part=slice(1)),
     _grids("ef-search", "docs/opensearch.md", "opensearch_adapter", slice(1, None)),
     _grids("first-file", PERFORMANCE),
+    _grids("growth-links", PERFORMANCE),
     _grids("search-profile", PERFORMANCE),
     _grids("search-profile-before", PERFORMANCE),
     _grids("earlier", PERFORMANCE),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from benchmarks import records
-from benchmarks.cost import differences, read, with_units
+from benchmarks.cost import read, with_units
 from tests.contract.opensearch_node import opensearch_url
 from tests.functions.costs import count_operations, counted_service, opensearch_settings
+from tests.functions.request_counter import Usage
 
 pytestmark = pytest.mark.long
 
@@ -37,3 +40,18 @@ def test_the_unit_costs_of_the_product_are_those_of_the_page() -> None:
     module = (ROOT / "layers/common/python/ragdrop/operate/costs.py").read_text("utf-8")
 
     assert with_units(module, read(record.results)) == module, "run: python -m benchmarks.cost --write"
+
+
+def differences(before: Mapping[str, Usage], now: Mapping[str, Usage]) -> list[str]:
+    """What is asked more or less often than before, by operation; the order of requests does not count."""
+    found = [f"{name}: not in both" for name in sorted(set(before) ^ set(now))]
+    for name in (each for each in now if each in before):
+        old, new = _asked(before[name]), _asked(now[name])
+        found += [f"{name}: {each} {count} times more" for each, count in (new - old).items()]
+        found += [f"{name}: {each} {count} times less" for each, count in (old - new).items()]
+    return found
+
+
+def _asked(usage: Usage) -> Counter[str]:
+    units = (f"{step.call} of {step.items}, units {step.read_units:g} / {step.write_units}" for step in usage.steps)
+    return Counter(units) + Counter({call: n for call, n in usage.calls.items() if not call.startswith("dynamodb ")})
