@@ -94,7 +94,7 @@ KEPT = {LARGE, *(name for each in BENCHMARKS.values() for name in each.records)}
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PageTable:
     """A generated part of a page.
 
     It is left alone until all the records that it *needs* exist, and at least one; those of *also* are optional.
@@ -112,16 +112,16 @@ class Table:
         return bool(self.needs) and not KEPT & {*self.needs}
 
 
-def _of(name: str, page: str, record: str, render: Callable[[BenchmarkRecord], str]) -> Table:
-    return Table(name, page, (record,), lambda kept: render(kept[record]))
+def _of(name: str, page: str, record: str, render: Callable[[BenchmarkRecord], str]) -> PageTable:
+    return PageTable(name, page, (record,), lambda kept: render(kept[record]))
 
 
-def _results(name: str, page: str, render: Callable[[Any], str], record: str = "") -> Table:
+def _results(name: str, page: str, render: Callable[[Any], str], record: str = "") -> PageTable:
     """A table of what one record measured; the record has the table's name, unless it is given."""
     return _of(name, page, record or name.replace("-", "_"), lambda kept: render(kept.results))
 
 
-def _grids(name: str, page: str, record: str = "", part: slice = slice(None)) -> Table:
+def _grids(name: str, page: str, record: str = "", part: slice = slice(None)) -> PageTable:
     return _of(name, page, record or name.replace("-", "_"), lambda kept: shown(kept.results[part]))
 
 
@@ -130,7 +130,7 @@ PERFORMANCE, QUALITY_PAGE, CALIBRATION = (
     "docs/evidence/quality.md",
     "docs/calibration.md",
 )
-TABLES: Sequence[Table] = (
+TABLES: Sequence[PageTable] = (
     _results("requests", "docs/cost.md", cost_table, "cost"),
     _results("cold-start", PERFORMANCE, cold_start_table),
     _results("first-answer", PERFORMANCE, first_answer_table),
@@ -145,10 +145,10 @@ TABLES: Sequence[Table] = (
     _of("load", PERFORMANCE, "load", load_table),
     _of("served", PERFORMANCE, "served", served_table),
     _of("soak", PERFORMANCE, "soak", soak_table),
-    Table("peers-quality", QUALITY_PAGE, QUALITY, lambda kept: quality_table(kept[name] for name in QUALITY)),
-    Table("peers-settings", QUALITY_PAGE, QUALITY, lambda kept: settings_table(kept[name] for name in QUALITY)),
-    Table("comparison", "README.md", (), comparison_table, (*QUALITY, "peers_speed", *ROWS)),
-    Table("goals", PERFORMANCE, (), goals_table, (*GOALS, "bench")),
+    PageTable("peers-quality", QUALITY_PAGE, QUALITY, lambda kept: quality_table(kept[name] for name in QUALITY)),
+    PageTable("peers-settings", QUALITY_PAGE, QUALITY, lambda kept: settings_table(kept[name] for name in QUALITY)),
+    PageTable("comparison", "README.md", (), comparison_table, (*QUALITY, "peers_speed", *ROWS)),
+    PageTable("goals", PERFORMANCE, (), goals_table, (*GOALS, "bench")),
     _grids("opensearch-adapter", PERFORMANCE, part=slice(1)),
     _grids("ef-search", "docs/opensearch.md", "opensearch_adapter", slice(1, None)),
     _grids("first-file", PERFORMANCE),

@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks import records
 from benchmarks.records import BenchmarkRecord
 from benchmarks.registry import TABLES as MEASURED
-from benchmarks.registry import Kept, Table
+from benchmarks.registry import Kept, PageTable
 from pages.wrap import placed, wrapped
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -71,10 +71,10 @@ def _machines(used: Sequence[BenchmarkRecord]) -> str:
 
 
 RECORDED = tuple(sorted({name for table in MEASURED for name in (*table.needs, *table.also)}))
-TABLES: Sequence[Table] = (*MEASURED, Table("environment", ENVIRONMENT, (), environment_table, RECORDED))
+TABLES: Sequence[PageTable] = (*MEASURED, PageTable("environment", ENVIRONMENT, (), environment_table, RECORDED))
 
 
-def text_of(table: Table, kept: Kept) -> str:
+def text_of(table: PageTable, kept: Kept) -> str:
     """The part between the marks, with its line of provenance."""
     rendered = wrapped(table.render(kept))
     if table.page == ENVIRONMENT:
@@ -84,7 +84,7 @@ def text_of(table: Table, kept: Kept) -> str:
     return f"{rendered}\n\n{wrapped(line + SETTLED if table.settled else line)}"
 
 
-def tables(folder: Path) -> dict[str, tuple[Table, str]]:
+def tables(folder: Path) -> dict[str, tuple[PageTable, str]]:
     """Every table whose records are in *folder*, with its text."""
     kept = {name: found for name in RECORDED if (found := records.read(name, folder)) is not None}
     there = [each for each in TABLES if set(each.needs) <= kept.keys() and kept.keys() & {*each.needs, *each.also}]

@@ -122,6 +122,17 @@ def adapters_elsewhere(graph: Graph) -> list[str]:
     )
 
 
+def readers_elsewhere(graph: Graph) -> list[str]:
+    """Imports of the readers from outside of ingest, its port and its adapters: no question waits for them."""
+    allowed = {"ports.reading", "models.splitter", "models.text_recognizers", "app.ports"}
+    return sorted(
+        f"{module} imports {name}"
+        for module, names in graph.imports.items()
+        for name in names
+        if package_of(name) == "readers" and package_of(module) not in {"readers", "ingest"} and module not in allowed
+    )
+
+
 def impure(graph: Graph) -> list[str]:
     """Modules of domain, and modules of rules (those that know no port), that do I/O or read a clock."""
     found = []
@@ -227,6 +238,10 @@ def test_only_app_imports_stores_models_and_formats() -> None:
     assert adapters_elsewhere(GRAPH) == []
 
 
+def test_only_ingest_imports_the_readers() -> None:
+    assert readers_elsewhere(GRAPH) == []
+
+
 def test_rules_do_no_io_and_read_no_clock() -> None:
     assert impure(GRAPH) == []
 
@@ -300,6 +315,7 @@ def test_a_public_function_name_means_one_thing() -> None:
         ("../ragdrop_opensearch/planted.py", "from bucketindex.index import BucketChunkIndex", beyond_ports),
         ("../readers/planted.py", "from ragdrop.ports import Parser", ragdrop_in_libraries),
         ("operate/planted.py", "from ragdrop.stores.s3_objects import S3ObjectStore", adapters_elsewhere),
+        ("query/planted.py", "from readers.parsed import Heading", readers_elsewhere),
         ("domain/planted.py", "import time", impure),
         ("groundcheck/planted.py", "import httpx", beyond_the_standard_library),
         ("generate/planted.py", "import os\n\nregion = os.environ['AWS_REGION']", readers_of_the_environment),
@@ -354,6 +370,7 @@ def _with(folder: Path, modules: dict[str, str]) -> Graph:
         "ports/__init__.py",
         "stores/s3_objects.py",
         "../bucketindex/index.py",
+        "../readers/parsed.py",
     )
     for name, source in {**dict.fromkeys(known, ""), **modules}.items():
         (package / name).parent.mkdir(parents=True, exist_ok=True)

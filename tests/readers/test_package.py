@@ -54,3 +54,11 @@ def test_its_project_has_ragdrops_version_and_names_what_it_imports() -> None:
 
     assert project["version"] == __version__
     assert {modules.get(name, name) for name in names - sys.stdlib_module_names} == needed | {"readers"}
+
+
+@pytest.mark.parametrize("function", ["query", "generate"])
+def test_a_function_that_answers_questions_starts_without_them(function: str) -> None:
+    program = f"import sys, ragdrop.app.{function}\nprint(*(m for m in sys.modules if m.startswith('readers')))"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+
+    assert found.stdout.split() == []

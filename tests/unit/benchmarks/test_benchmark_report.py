@@ -11,7 +11,7 @@ from benchmarks import records
 from benchmarks.peers_quality import quality_table
 from benchmarks.peers_speed import speed_table
 from benchmarks.records import BenchmarkRecord
-from benchmarks.registry import BENCHMARKS, Table
+from benchmarks.registry import BENCHMARKS, PageTable
 from benchmarks.report import ROOT, SETTLED, TABLES, WRITER, pages, tables
 from pages.wrap import placed
 
@@ -26,7 +26,7 @@ def test_a_page_has_the_tables_that_the_kept_records_make(path: str) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_every_table_has_a_place_in_its_page(table: Table) -> None:
+def test_every_table_has_a_place_in_its_page(table: PageTable) -> None:
     page = (ROOT / table.page).read_text("utf-8")
 
     assert "here" in placed(page, table.name, "here", by=WRITER)

@@ -10,8 +10,8 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DatabaseError, DependencyError
-from ragdrop.ingest.parse import DeadlineRecognizer
-from ragdrop.ingest.revision_store import SavedPages, pages_name
+from ragdrop.ingest.parse import DeadlineRecognizer, SavedPages
+from ragdrop.ingest.revision_store import pages_name
 from ragdrop.ports.message_queue import Change, Delivery
 from readers.content import ContentParser
 from readers.formats import read_here

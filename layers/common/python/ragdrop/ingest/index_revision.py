@@ -16,7 +16,7 @@ from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DocumentTooLargeError
 from ragdrop.ingest.metadata import MAX_SIDECAR_BYTES, facts_of, read_sidecar
-from ragdrop.ingest.parse import parse
+from ragdrop.ingest.parse import SavedPages, parse
 from ragdrop.ingest.revision_store import KnownVectors, RevisionStore, StoredRevision
 from ragdrop.ingest.write_chunks import CopyRevision, Cut, Known, Unfinished, WriteChunks, WrittenRevision
 from ragdrop.ports import ObjectStore, Parser, Registry, StoredObject
@@ -175,7 +175,7 @@ class IndexRevision:
         if body is None or beside is None:
             return None
         digest = hashlib.sha256(body).hexdigest()
-        pages = self._revisions.pages(claimed.key, digest, is_needed=lambda: self._is_claimed(claimed))
+        pages = SavedPages(self._revisions.state, claimed.key, digest, is_needed=lambda: self._is_claimed(claimed))
         document = parse(
             self._parser, body, name=claimed.key.path, media_type=stored.media_type, pages=pages, deadline=deadline
         )

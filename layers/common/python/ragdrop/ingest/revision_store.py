@@ -15,21 +15,21 @@ import sys
 import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragdrop.domain.chunks import Chunk, IndexedChunk, Span, Vector, chunk_places, text_windows, with_white_space
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.links import Link
+from ragdrop.domain.links import Link, followable
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.tenants import ActiveIndex
-from ragdrop.ingest.parse import stored_links
 from ragdrop.ports import ObjectStore
-from readers.pages.page_recognition import RecognizedPages, RecognizedText
-from readers.parsed import ParsedDocument, document_of, part_of
+
+if TYPE_CHECKING:  # only ingest loads the readers
+    from readers.parsed import ParsedDocument
 
 
 class StoredRevision:
@@ -89,10 +89,12 @@ class StoredRevision:
     def document(self) -> ParsedDocument | None:
         """The whole document as it was parsed; None where its text is gone."""
         text = self.span(0, self.char_count)
-        return None if text is None else document_of({**self._manifest["document"], "text": text})
+        return None if text is None else _document_of({**self._manifest["document"], "text": text})
 
     def part(self, number: int) -> ParsedDocument | None:
         """One part as a document whose offsets count from the part's start; None where the text is gone."""
+        from readers.parsed import part_of
+
         start, end = self.parts[number]
         text = self.span(start, end)
         if text is None:
@@ -131,10 +133,21 @@ class StoredRevision:
 
     @cached_property
     def _structure(self) -> ParsedDocument:
-        return document_of(self._manifest["document"])
+        return _document_of(self._manifest["document"])
 
     def _text(self, start: int, end: int) -> str:
         return self.span(start, end) or ""
+
+
+def _document_of(fields: Mapping[str, Any]) -> ParsedDocument:
+    from readers.parsed import document_of
+
+    return document_of(fields)
+
+
+def stored_links(document: ParsedDocument) -> tuple[Link, ...]:
+    """The links of a document that an index stores with its first chunk."""
+    return followable([Link(each.target, each.text) for each in document.links])
 
 
 def tenant_prefix(tenant: str) -> str:
@@ -215,74 +228,6 @@ def _little_endian(vector: Vector) -> Vector:
     return swapped
 
 
-MAX_VERSIONS = 2  # of a document whose pages are stored: the one that is read, and the one before it
-
-
-class SavedPages(RecognizedPages):
-    """The pages of one version of a document; nothing is read before it is asked for.  Nothing here crosses a document.
-
-    One object a document holds the texts by the digest of the page's picture, and for each version which pictures its
-    pages show.
-
-    Args:
-        state: The state bucket.
-        key: The document.
-        version: The digest of the object's bytes.
-        is_needed: Whether the version is still to be indexed: nothing is stored of a purged document.
-    """
-
-    def __init__(
-        self, state: ObjectStore, key: DocumentKey, version: str, *, is_needed: Callable[[], bool] = lambda: True
-    ) -> None:
-        self._state, self._name, self._version, self._is_needed = state, pages_name(key), version, is_needed
-        self._changed = False
-
-    @cached_property
-    def _saved(self) -> dict[str, Any]:
-        return json.loads(self._state.get(self._name) or b'{"texts": {}, "versions": {}}')  # type: ignore[no-any-return]
-
-    @cached_property
-    def _pictures(self) -> dict[str, str | None]:
-        """The digest of each page's picture, by the page's number; None of one without a picture."""
-        versions: dict[str, dict[str, str | None]] = self._saved["versions"]
-        pictures = versions.pop(self._version, {})
-        for older in list(versions)[: 1 - MAX_VERSIONS or None]:
-            del versions[older]
-        versions[self._version] = pictures  # the last one is the youngest
-        return pictures
-
-    @cached_property
-    def pages(self) -> dict[int, RecognizedText | None]:  # type: ignore[override]
-        """What the pages of this version say, by their number from 0."""
-        return {int(page): self._text(digest) for page, digest in self._pictures.items()}
-
-    def known(self, picture: bytes) -> RecognizedText | None:
-        """What this picture says, where a version of the document had it."""
-        return self._text(_digest(picture))
-
-    def keep(self, page: int, picture: bytes | None, text: RecognizedText | None) -> None:
-        """Note what a page says."""
-        self.pages[page] = text
-        digest = self._pictures[str(page)] = None if picture is None else _digest(picture)
-        if digest is not None and text is not None:
-            self._saved["texts"][digest] = [text.text, text.confidence]
-        self._changed = True
-
-    def save(self) -> None:
-        """Keep what was noted, without texts of versions that are forgotten."""
-        if not self._changed or not self._is_needed():
-            return
-        used = {digest for pictures in self._saved["versions"].values() for digest in pictures.values()}
-        texts = {digest: text for digest, text in self._saved["texts"].items() if digest in used}
-        body = json.dumps({"texts": texts, "versions": self._saved["versions"]}, ensure_ascii=False).encode()
-        self._state.put(self._name, body, media_type="application/json")
-        self._changed = False
-
-    def _text(self, digest: str | None) -> RecognizedText | None:
-        found = self._saved["texts"].get(digest)
-        return None if found is None else RecognizedText(*found)
-
-
 def pages_name(key: DocumentKey) -> str:
     """Where the recognised pages of a document are.
 
@@ -290,10 +235,6 @@ def pages_name(key: DocumentKey) -> str:
     'pages/acme/'
     """
     return f"pages/{key.tenant}/{key.digest}"
-
-
-def _digest(picture: bytes) -> str:
-    return hashlib.sha256(picture).hexdigest()
 
 
 BLOCK_CHARACTERS = 65_536
@@ -316,7 +257,7 @@ class RevisionStore:
     """
 
     def __init__(self, state: ObjectStore, *, part_characters: int = PART_CHARACTERS) -> None:
-        self._state = state
+        self.state = state
         self._part_characters = part_characters
 
     def write_text(
@@ -330,7 +271,7 @@ class RevisionStore:
             packed = zlib.compress(block, 6)
             blocks.append((start, len(body), len(packed)))
             body += packed
-        self._state.put(object_name(key, revision, "text"), bytes(body), media_type=BYTES)
+        self.state.put(object_name(key, revision, "text"), bytes(body), media_type=BYTES)
         manifest = {
             "format": FORMAT_VERSION,
             "char_count": len(document.text),
@@ -345,23 +286,19 @@ class RevisionStore:
             base64.urlsafe_b64encode(key.s3_key.encode()).decode(),
         )
         metadata = {OWNER: owner} | ({VERSION: version_id} if version_id else {})
-        self._state.put(name, encoded, media_type="application/json", metadata=metadata)
-        return StoredRevision(self._state, key, revision, manifest)
-
-    def pages(self, key: DocumentKey, digest: str, *, is_needed: Callable[[], bool]) -> SavedPages:
-        """The recognised pages of the version whose bytes have this digest; stored while it *is_needed*."""
-        return SavedPages(self._state, key, digest, is_needed=is_needed)
+        self.state.put(name, encoded, media_type="application/json", metadata=metadata)
+        return StoredRevision(self.state, key, revision, manifest)
 
     def owner(self, prefix: str) -> DocumentKey | None:
         """The document that the revision under *prefix* is of; None where its manifest is not there or does not say."""
-        stored = self._state.head(f"{prefix}manifest.json")
+        stored = self.state.head(f"{prefix}manifest.json")
         noted = stored.metadata.get(OWNER) if stored is not None else None
         return None if noted is None else DocumentKey.parse(base64.urlsafe_b64decode(noted).decode())
 
     def open(self, key: DocumentKey, revision: int) -> StoredRevision | None:
         """A stored revision; None where there is none."""
-        body = self._state.get(object_name(key, revision, "manifest.json"))
-        return None if body is None else StoredRevision(self._state, key, revision, json.loads(body))
+        body = self.state.get(object_name(key, revision, "manifest.json"))
+        return None if body is None else StoredRevision(self.state, key, revision, json.loads(body))
 
     def of_version(self, key: DocumentKey, version_id: str) -> StoredRevision | None:
         """The newest revision stored of an S3 version, among the last 250 of the document; None where there is none.
@@ -369,10 +306,10 @@ class RevisionStore:
         Whatever else two revisions of one version differ in, their text is that version's.
         """
         prefix = revisions_prefix(key)
-        names = (entry.key for entry in self._state.entries(prefix))
+        names = (entry.key for entry in self.state.entries(prefix))
         saved = {revision_of(prefix, name) for name in names if name.endswith("/manifest.json")}
         for revision in sorted(saved, reverse=True)[:MAX_LOOKED_AT]:
-            stored = self._state.head(object_name(key, revision, "manifest.json"))
+            stored = self.state.head(object_name(key, revision, "manifest.json"))
             if stored is not None and stored.metadata.get(VERSION) == version_id:
                 return self.open(key, revision)
         return None
@@ -398,21 +335,21 @@ class RevisionStore:
         """
         name = saved.name(block_name(index, number, len(saved.parts)))
         metadata = {CHUNK_COUNT: str(len(chunks)), CHUNK_SIZES: sizes}
-        self._state.put(name, pack(chunks, vectors), media_type=BYTES, metadata=metadata)
+        self.state.put(name, pack(chunks, vectors), media_type=BYTES, metadata=metadata)
 
     def mark_whole(self, saved: StoredRevision, index: str, count: int, *, sizes: str = "") -> None:
         """Say that *index* has all *count* chunks of a revision that has several parts."""
         metadata = {CHUNK_COUNT: str(count), CHUNK_SIZES: sizes}
-        self._state.put(saved.name(f"chunks/{index}"), b"", media_type=BYTES, metadata=metadata)
+        self.state.put(saved.name(f"chunks/{index}"), b"", media_type=BYTES, metadata=metadata)
 
     def chunk_count(self, key: DocumentKey, revision: int, index: str) -> int | None:
         """How many chunks the revision has in *index*; None where it is not written there, or not yet whole."""
-        stored = self._state.head(object_name(key, revision, f"chunks/{index}"))
+        stored = self.state.head(object_name(key, revision, f"chunks/{index}"))
         return None if stored is None else int(stored.metadata[CHUNK_COUNT])
 
     def chunk_sizes(self, key: DocumentKey, revision: int, index: str) -> str:
         """What the revision's chunks in *index* were cut by (`ChunkingPlan.sizes_for`); empty where nobody noted it."""
-        stored = self._state.head(object_name(key, revision, f"chunks/{index}"))
+        stored = self.state.head(object_name(key, revision, f"chunks/{index}"))
         return "" if stored is None else stored.metadata.get(CHUNK_SIZES, "")
 
 
@@ -468,6 +405,7 @@ def _parts_of(document: ParsedDocument, size: int) -> list[Span]:
 
     Parts end before a heading, at a blank line, a line end or a space, the same for the same text every time.
 
+    >>> from readers.parsed import ParsedDocument
     >>> _parts_of(ParsedDocument("one two\n\nthree four", "text", "text/plain"), 12)
     [(0, 9), (9, 19)]
     """

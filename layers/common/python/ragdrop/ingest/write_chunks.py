@@ -16,9 +16,8 @@ from ragdrop.domain.links import Link
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.tenants import ActiveIndex, IndexRef, Tenant
 from ragdrop.errors import DeadlineError, DependencyError, EmptyDocumentError, ObjectStoreError
-from ragdrop.ingest.parse import stored_links
 from ragdrop.ingest.reconcile_rules import LEASE_S
-from ragdrop.ingest.revision_store import KnownVectors, RevisionStore, StoredRevision
+from ragdrop.ingest.revision_store import KnownVectors, RevisionStore, StoredRevision, stored_links
 from ragdrop.ports import ChunkIndex, Embedder, MessageQueue, Registry, Splitter
 from ragdrop.ports.message_queue import Continuation, Delivery
 from ragdrop.ports.registry import Checkpoint, HopLimits
