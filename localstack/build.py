@@ -152,10 +152,7 @@ def archive(folder: Path) -> None:
 
 
 def run_sam(arguments: list[str], *, log: Path, environment: dict[str, str]) -> None:
-    """Run sam on the repository, its output into *log*.
-
-    Raises LaunchError if it failed or took longer than ten minutes.
-    """
+    """Run sam on the repository, its output into *log*; LaunchError if it failed or took longer than ten minutes."""
     # Without compiled files sam compiles itself at each call, which takes it ten seconds.
     left_out = ("AWS_", "SAM_CLI_", "PYTHONDONTWRITEBYTECODE")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}

@@ -178,10 +178,7 @@ def forget_node(home: Home) -> None:
 
 
 def await_named(url: str, *, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
-    """Wait until the caller's own index answers at *url*, whatever it says.
-
-    Raises LaunchError if nothing answers there.
-    """
+    """Wait until the caller's own index answers at *url*, whatever it says; LaunchError if nothing answers there."""
     deadline = time.monotonic() + timeout_s
     while not answers(url):
         if time.monotonic() > deadline:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +12,7 @@ from ragdrop.client import RagdropClient
 from ragdrop.errors import DocumentNotFoundError, RagdropError
 from ragdrop_cli.folder_files import name_problem
 from ragdrop_cli.options import AsJson, AsObject, split_name
-from ragdrop_cli.output import FAILED, code_of, note, one_line, say, say_object, say_reply, say_table, status_style
+from ragdrop_cli.output import FAILED, STATUS_STYLES, code_of, note, one_line, say, say_body, say_object, say_table
 from ragdrop_cli.push import report
 from ragdrop_cli.pushing import PushOutcome, failed, several
 from ragdrop_cli.session import Session, packages, session_of
@@ -72,7 +73,7 @@ def ls(
             else:
                 rows += [_row(record) for record in found]
             if as_json:
-                say_reply(page)
+                say_body(page.raw)
     if not as_json and broken_links:
         say_table(["document", "broken link"], rows)
     elif not as_json:
@@ -93,12 +94,12 @@ def show(context: typer.Context, name: Name, *, as_json: AsJson = False) -> None
     with session_of(context).client() as client:
         reply = client.get_document(vault, path)
     if as_json:
-        say_reply(reply)
+        say_body(reply.raw)
         return
     said = {field: value for field, value in reply.items() if value not in (None, "", [], {})}
     width = max(map(len, said), default=0)
     for field, value in said.items():
-        say(f"{field:<{width}}  {value}", style=status_style(value) if field == "status" else "")
+        say(f"{field:<{width}}  {value}", style=STATUS_STYLES.get(str(value), "") if field == "status" else "")
 
 
 LONGEST_PROBE = 1_000  # characters that a search takes
@@ -121,22 +122,15 @@ def rm(context: typer.Context, name: Name, *, purge: Purge = False, as_json: AsJ
     """
     vault, path = split_name(name)
     with session_of(context).client() as client:
-        title = "" if as_json else _title(client, vault, path)
+        title = None
+        with suppress(DocumentNotFoundError):  # old versions may be there all the same, for a purge
+            title = None if as_json else client.get_document(vault, path).get("title")
         receipt = client.delete_document(vault, path, purge=purge)
         if as_json:
-            say_reply(receipt)
+            say_body(receipt.raw)
             return
         _say_receipt(receipt, name)
-        _probe(client, vault, path, title)
-
-
-def _title(client: RagdropClient, vault: str, path: str) -> str:
-    """What to search for: the document's title, or its name."""
-    try:
-        title = client.get_document(vault, path).get("title")
-    except DocumentNotFoundError:  # old versions may be there all the same, for a purge
-        title = None
-    return str(title or path.rpartition("/")[2])[:LONGEST_PROBE]
+        _probe(client, vault, path, str(title or path.rpartition("/")[2])[:LONGEST_PROBE])
 
 
 def _say_receipt(receipt: Mapping[str, Any], name: str) -> None:

@@ -111,7 +111,7 @@ def files_of(folder: Path) -> FolderFiles:
 
     for parent, folders, names in os.walk(folder, onerror=unreadable):
         inside = Path(parent).relative_to(folder).as_posix().removeprefix(".").removeprefix("/")
-        specs = [(above, spec) for above, spec in specs if _is_above(above, inside)]
+        specs = [(above, spec) for above, spec in specs if not above or f"{inside}/".startswith(f"{above}/")]
         if IGNORE_FILE in names:
             specs.append((inside, _spec(Path(parent) / IGNORE_FILE)))
         entered = []
@@ -214,16 +214,8 @@ def name_problem(path: str) -> str | None:
 
 
 def shown(path: str) -> str:
-    r"""A path as it can be printed.
-
-    >>> shown("a\udcff\nb")
-    'a\\udcff\\nb'
-    """
+    """A path as it can be printed."""
     return path.encode("utf-8", "backslashreplace").decode().replace("\n", "\\n")
-
-
-def _is_above(above: str, inside: str) -> bool:
-    return not above or inside == above or inside.startswith(f"{above}/")
 
 
 def _spec(file: Path) -> GitIgnoreSpec:

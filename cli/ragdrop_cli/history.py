@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +11,7 @@ import typer
 from ragdrop.client import RagdropClient
 from ragdrop.client.replies import Reply
 from ragdrop_cli.options import AllowMassDelete, AsJson, AsObject, TimeoutS, Yes, as_rfc3339, split_name
-from ragdrop_cli.output import FAILED, note, progress, say, say_reply, say_table, status_style
+from ragdrop_cli.output import FAILED, STATUS_STYLES, note, progress, say, say_body, say_table
 from ragdrop_cli.pushing import PushOutcome, confirm_deletion, wait_for
 from ragdrop_cli.session import Session, session_of
 
@@ -47,7 +47,7 @@ def history(
             return
         reply = client.history(*split_name(place), changes=changes, limit=min(limit, PAGE))
     if as_json:
-        say_reply(reply)
+        say_body(reply.raw)
         return
     names = ("status", "modified_at", "written_by", "size_bytes", "version_id", "change_id")
     rows = [["" if each[name] is None else each[name] for name in names] for each in reply["versions"]]
@@ -64,27 +64,18 @@ def follow(session: Session, vault: str, *, since: str | None, as_json: bool) ->
     with session.client() as client:
         cursor = None if since is not None else client.changes(vault, limit=1, newest_first=True)["cursor"]
         while True:
-            for page in _pages(client, vault, since, cursor):
-                cursor = page["cursor"]
-                _say_page(page, as_json=as_json)
-            since = None
-            session.sleep(POLL_S)
-
-
-def _pages(client: RagdropClient, vault: str, since: str | None, cursor: str | None) -> Iterator[Reply]:
-    """Changes page by page, until none is left."""
-    while True:
-        page = client.changes(vault, since=since if not cursor else None, cursor=cursor or None, limit=PAGE)
-        yield page
-        cursor = page["cursor"]
-        if not page["more"]:
-            return
+            page = client.changes(vault, since=since if not cursor else None, cursor=cursor or None, limit=PAGE)
+            cursor = page["cursor"]
+            _say_page(page, as_json=as_json)
+            if not page["more"]:
+                since = None
+                session.sleep(POLL_S)
 
 
 def _show_changes(client: RagdropClient, vault: str, since: str | None, limit: int, *, as_json: bool) -> None:
     page = client.changes(vault, since=since, limit=limit, newest_first=True)
     if as_json:
-        say_reply(page)
+        say_body(page.raw)
         return
     _say_page(page, as_json=False)
     if page["more"]:
@@ -94,7 +85,7 @@ def _show_changes(client: RagdropClient, vault: str, since: str | None, limit: i
 def _say_page(page: Reply, *, as_json: bool) -> None:
     if as_json:
         if page["changes"]:
-            say_reply(page)
+            say_body(page.raw)
         return
     for each in page["changes"]:
         by = f" by {each['written_by']}" if each["written_by"] else ""
@@ -102,7 +93,7 @@ def _say_page(page: Reply, *, as_json: bool) -> None:
 
 
 def _show_passages(version: Mapping[str, Any]) -> None:
-    say(f"{version['modified_at']}  {version['status']}", style=status_style(version["status"]))
+    say(f"{version['modified_at']}  {version['status']}", style=STATUS_STYLES.get(str(version["status"]), ""))
     for sign, name, style in (("-", "removed", "red"), ("+", "added", "green")):
         for passage in version.get(name) or ():
             say(f"{sign} {passage}", style=style, indent=2)
@@ -201,7 +192,7 @@ def stages(context: typer.Context, vault: StagedVault, *, as_json: AsJson = Fals
     with session_of(context).client() as client:
         reply = client.stages(vault)
     if as_json:
-        say_reply(reply)
+        say_body(reply.raw)
         return
     rows = [
         [
@@ -221,7 +212,7 @@ def promote(context: typer.Context, vault: StagedVault, name: StagedName, *, as_
     with session_of(context).client() as client:
         reply = client.promote_stage(vault, name)
     if as_json:
-        say_reply(reply)
+        say_body(reply.raw)
         return
     _say_checks(reply)
     say(f"{reply['total']} documents of stage {name} are live in vault {vault}")
@@ -232,7 +223,7 @@ def discard(context: typer.Context, vault: StagedVault, name: StagedName, *, as_
     with session_of(context).client() as client:
         reply = client.discard_stage(vault, name)
     if as_json:
-        say_reply(reply)
+        say_body(reply.raw)
     else:
         say(f"{reply['total']} documents of stage {name} are discarded in vault {vault}")
 

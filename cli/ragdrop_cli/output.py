@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from ragdrop.client.replies import API_SERVICE, Reply
+from ragdrop.client.replies import API_SERVICE
 from ragdrop.errors import (
     ConfigurationError,
     DependencyError,
@@ -74,19 +74,9 @@ def say_body(body: bytes) -> None:
     typer.echo(body.rstrip(b"\r\n"))
 
 
-def say_reply(reply: Reply) -> None:
-    """Print the API's body as received."""
-    say_body(reply.raw)
-
-
 def say_object(fields: Mapping[str, Any]) -> None:
     """Print a JSON object that no API sent, on one line."""
     typer.echo(json.dumps(dict(fields), ensure_ascii=False))
-
-
-def status_style(status: object) -> str:
-    """The style in which a terminal shows a document's status."""
-    return STATUS_STYLES.get(str(status), "")
 
 
 def say_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, error: bool = False) -> None:
@@ -101,7 +91,12 @@ def say_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, error
         table.add_column(column, overflow="fold")
     for row in rows:
         cells = zip(columns, row, strict=True)
-        table.add_row(*(Text(one_line(cell), status_style(cell) if name == "status" else "") for name, cell in cells))
+        table.add_row(
+            *(
+                Text(one_line(cell), STATUS_STYLES.get(str(cell), "") if name == "status" else "")
+                for name, cell in cells
+            )
+        )
     out.print(table)
 
 
@@ -219,11 +214,7 @@ def describe(error: RagdropError) -> list[str]:
 
 
 def stops_all(error: RagdropError) -> bool:
-    """Whether the next request would meet the same error: no API, or a key that may not.
-
-    >>> stops_all(UnauthenticatedError("no such key")), stops_all(RagdropError("failed"))
-    (True, False)
-    """
+    """Whether the next request would meet the same error: no API, or a key that may not."""
     if isinstance(error, UnauthenticatedError | ForbiddenError | ProjectNotActivatedError):
         return True
     return type(error) is DependencyError and error.service == API_SERVICE and "status" not in error.details

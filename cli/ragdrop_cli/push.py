@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,7 +17,7 @@ from ragdrop.errors import DependencyError
 from ragdrop_cli.folder_files import FolderFile, files_of
 from ragdrop_cli.history import Since, follow
 from ragdrop_cli.options import AllowMassDelete, AsJson, TimeoutS, Yes
-from ragdrop_cli.output import FAILED, code_of, note, progress, say, say_body, say_object, say_reply, say_table
+from ragdrop_cli.output import FAILED, code_of, note, progress, say, say_body, say_object, say_table
 from ragdrop_cli.pushing import (
     Holdings,
     PushOutcome,
@@ -104,7 +104,9 @@ def push(
         note(f"there is no file in {source} (hidden and ignored ones are left out)")
         return
     with session.client() as client:
-        start = below if delete else shared_start(paths) if len(paths) == 1 and source.is_file() else _folder_of(paths)
+        start = below if delete else shared_start(paths)
+        if not delete and not (source.is_file() and len(paths) == 1):
+            start = start[: start.rfind("/") + 1]  # the folder that has all of them
         listed = records(client, vault, start) if delete or not send_all else {}
         stored = holdings(listed)
         surplus = sorted(surplus_of(stored, found)) if source.is_dir() and stage is None else []
@@ -117,7 +119,9 @@ def push(
         gone = []
         if delete and not any(outcome.problem for outcome in outcomes):
             gone = several(partial(delete_path, client, vault), surplus)
-        outcomes += _unsettled(vault, listed, set(paths) - {outcome.path for outcome in outcomes}, wait=wait)
+        unsent = sorted(listed.keys() & set(paths) - {outcome.path for outcome in outcomes})
+        before = (PushOutcome.known(vault, path, listed[path]) for path in unsent)  # failed, or not indexed yet
+        outcomes += [each for each in before if each.problem or (wait and each.status == "pending")]
         if wait and outcomes:
             outcomes = wait_for(session, client, vault, outcomes, timeout_s=timeout_s, whole=as_json)
     same = len(paths) - len(outcomes)
@@ -141,24 +145,6 @@ def _send(
     return [outcome for outcome in outcomes if outcome is not None]
 
 
-def _folder_of(paths: Sequence[str]) -> str:
-    """The folder of the vault that holds all *paths*, empty for the vault itself.
-
-    >>> _folder_of(["notes/a.md", "notes/ab.md"]), _folder_of(["a.md"])
-    ('notes/', '')
-    """
-    folder, slash, _ = shared_start(paths).rpartition("/")
-    return folder + slash
-
-
-def _unsettled(
-    vault: str, listed: Mapping[str, Mapping[str, Any]], unsent: Collection[str], *, wait: bool
-) -> list[PushOutcome]:
-    """Files that the vault had already and that failed, with *wait* also those that are not indexed yet."""
-    found = (PushOutcome.known(vault, path, listed[path]) for path in sorted(unsent) if path in listed)
-    return [outcome for outcome in found if outcome.problem or (wait and outcome.status == "pending")]
-
-
 def report(outcomes: Sequence[PushOutcome], what: str, *, as_json: bool, more: str = "") -> None:
     """Print what became of the files: *what* names them after their number, *more* follows the counts.
 
@@ -169,7 +155,7 @@ def report(outcomes: Sequence[PushOutcome], what: str, *, as_json: bool, more: s
         if outcome.error_body:
             say_body(outcome.error_body)
         elif outcome.reply is not None:
-            say_reply(outcome.reply)
+            say_body(outcome.reply.raw)
         elif outcome.problem:
             code, message = outcome.problem
             say_object({"error": {"code": code, "message": message, "details": {"path": outcome.path}}})

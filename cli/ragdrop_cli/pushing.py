@@ -64,11 +64,7 @@ class PushOutcome:
 
 
 def media_type(path: str) -> str:
-    """The media type that the file's name suggests.
-
-    >>> media_type("notes/a.md"), media_type("a.unknown-suffix")
-    ('text/markdown', 'application/octet-stream')
-    """
+    """The media type that the file's name suggests."""
     if path.lower().endswith((".md", ".markdown")):
         return "text/markdown"  # not in every system's table
     return mimetypes.guess_type(path)[0] or "application/octet-stream"
@@ -105,11 +101,7 @@ def failed(path: str, error: RagdropError) -> PushOutcome:
 
 
 def problem_of(record: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Code and message of a record; None where the document is indexed or still pending.
-
-    >>> problem_of({"status": "failed", "error": {"code": "EMPTY_DOCUMENT", "message": "there is no text in it"}})
-    ('EMPTY_DOCUMENT', 'there is no text in it')
-    """
+    """Code and message of a record; None where the document is indexed or still pending."""
     status = record.get("status", "pending")
     if status in {"pending", "indexed", "staged"}:
         return None
@@ -162,11 +154,7 @@ def records(client: RagdropClient, vault: str, prefix: str) -> dict[str, Mapping
 
 
 def holdings(found: Mapping[str, Mapping[str, Any]]) -> Holdings:
-    """What a vault with these records holds.
-
-    >>> holdings({"a.md": {"etag": "x", "sidecar_etag": "y"}})
-    {'a.md': 'x', 'a.md.metadata.json': 'y'}
-    """
+    """What a vault with these records holds."""
     stored: dict[str, str | None] = {}
     for path, record in found.items():
         stored[path] = record.get("etag")
@@ -202,11 +190,7 @@ def surplus_of(stored: Holdings, folder: FolderFiles) -> set[str]:
 
 
 def renamed(stored: Holdings, surplus: Collection[str], sent: Iterable[PushOutcome]) -> list[tuple[str, str]]:
-    """Pairs of a path that the folder does not have and one that was sent with the same bytes.
-
-    >>> renamed({"a.md": "x"}, ["a.md"], [PushOutcome("b.md", md5="x"), PushOutcome("c.md", md5="x")])
-    [('a.md', 'b.md')]
-    """
+    """Pairs of a path that the folder does not have and one that was sent with the same bytes."""
     gone = {etag: path for path in surplus if (etag := stored.get(path))}
     return [(gone.pop(each.md5), each.path) for each in sent if each.md5 in gone and not each.problem]
 
@@ -412,11 +396,7 @@ def next_poll_s(elapsed_s: float, settled: int, left: int, longest_s: float) -> 
 
 
 def shared_start(paths: Collection[str]) -> str:
-    """What all *paths* begin with.
-
-    >>> shared_start(["notes/a.md", "notes/b.md"]), shared_start(["a", "b"])
-    ('notes/', '')
-    """
+    """What all *paths* begin with."""
     first, last = min(paths), max(paths)
     differ = (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
     return first[: next(differ, len(first))]

@@ -14,7 +14,7 @@ import typer
 from ragdrop.client.events import AnswerEvent, Done, Said
 from ragdrop.errors import InvalidParamsError
 from ragdrop_cli.options import AsJson, AsOf, InStage, ManyVaults, as_rfc3339
-from ragdrop_cli.output import clean, note, one_line, say, say_reply
+from ragdrop_cli.output import clean, note, one_line, say, say_body
 from ragdrop_cli.session import session_of, vault_list
 
 EXCERPT_CHARS = 300
@@ -28,11 +28,7 @@ def heading(path: object) -> str:
 
 
 def span(fields: Mapping[str, Any]) -> str:
-    """Where a piece of text stands, in characters of the parsed text, the end excluded.
-
-    >>> span({"start": 120, "end": 180})
-    'characters 120-180'
-    """
+    """Where a piece of text stands, in characters of the parsed text, the end excluded."""
     start, end = fields.get("start"), fields.get("end")
     return "" if start is None or end is None else f"characters {start}-{end}"
 
@@ -263,7 +259,7 @@ def search(
     with session.client() as client:
         reply = client.search(query, **fields)
     if as_json:
-        say_reply(reply)
+        say_body(reply.raw)
     else:
         show_results(reply)
 
@@ -286,7 +282,7 @@ def ask(
     fields: dict[str, Any] = {"vaults": vault_list(vault), "limit": limit, "as_of": moment, "stage": stage}
     with session.client() as client:
         if as_json:
-            say_reply(client.ask(query, **fields))
+            say_body(client.ask(query, **fields).raw)
         elif stream:
             show_stream(client.ask_stream(query, **fields), sentences=sentences)
         else:
@@ -321,7 +317,7 @@ def verify(context: typer.Context, file: AnswerFile, source: SourceFiles = None,
     with session_of(context).client() as client:
         reply = client.verify(answer, sources)
     if as_json:
-        say_reply(reply)
+        say_body(reply.raw)
     else:
         show_verified(reply)
 

@@ -27,11 +27,7 @@ def question_again(receipt: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def text_difference(before: str, after: str) -> list[str]:
-    r"""The lines of both texts that differ, `-` for what was said, `+` for what is said now.
-
-    >>> text_difference("It is red.\nYes.", "It is blue.\nYes.")
-    ['-It is red.', '+It is blue.']
-    """
+    """The lines of both texts that differ, `-` for what was said, `+` for what is said now."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0)
     return [line for line in lines if not line.startswith(("---", "+++", "@@"))]
 
@@ -45,13 +41,7 @@ def missing(of: Sequence[Mapping[str, Any]], among: Sequence[Mapping[str, Any]])
 def explained(
     then: Mapping[str, Any], now: Mapping[str, Any], documents: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The changed *documents* that an answer stands on *then* or *now* and not both times, those cited first.
-
-    >>> then = {"citations": [{"key": "a", "quote": "red"}]}
-    >>> now = {"citations": [{"key": "a", "quote": "blue"}]}
-    >>> [each["why"] for each in explained(then, now, [{"key": "a"}, {"key": "b"}])]
-    ['the answer cites other words of it']
-    """
+    """The changed *documents* that an answer stands on *then* or *now* and not both times, those cited first."""
     gone = {each["key"] for each in missing(then["citations"], now["citations"])}
     new = {each["key"] for each in missing(now["citations"], then["citations"])}
     why = {

@@ -10,7 +10,7 @@ import typer
 
 from ragdrop.operate.stats import HOURS
 from ragdrop_cli.options import AsJson, AsObject
-from ragdrop_cli.output import bars, say, say_object, say_reply, say_table
+from ragdrop_cli.output import bars, say, say_body, say_object, say_table
 from ragdrop_cli.session import session_of
 
 TimeRange = Annotated[
@@ -32,7 +32,7 @@ def stats(
     with session_of(context).client() as client:
         reply = client.stats(time_range, detail=True, cost=cost)
     if as_json:
-        say_reply(reply)
+        say_body(reply.raw)
     elif errors:
         _show_errors(reply)
     elif cost:
@@ -48,10 +48,8 @@ def vaults(context: typer.Context, *, as_json: AsObject = False) -> None:
     if as_json:
         say_object({"vaults": found})
         return
-    columns = ("vault", "documents", "chunks", "last change")
-    say_table(
-        columns, [(each["name"], _counts(each), _known(each["chunks"]), each["last_change"] or "") for each in found]
-    )
+    rows = [(each["name"], _counts(each), _known(each["chunks"]), each["last_change"] or "") for each in found]
+    say_table(("vault", "documents", "chunks", "last change"), rows)
 
 
 def _counts(vault: Mapping[str, Any]) -> str:

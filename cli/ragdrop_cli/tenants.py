@@ -201,8 +201,7 @@ def create_key(
     if as_json:
         say_object({"api_key": secret, **_key_fields(key)})
         return
-    say(secret)
-    note(f"{_rights(key)}; keep the secret now, it cannot be shown again")
+    _show_secret(secret, key)
 
 
 def list_keys(context: typer.Context, tenant: Owner, *, as_json: AsObject = False) -> None:
@@ -239,8 +238,7 @@ def rotate_key(
     if as_json:
         say_object({"api_key": secret, **_key_fields(new), "replaces": _key_fields(old)})
         return
-    say(secret)
-    note(f"{_rights(new)}; keep the secret now, it cannot be shown again")
+    _show_secret(secret, new)
     note(f"key {old.id} expires {_expiry(old)}; {CACHED}")
 
 
@@ -254,10 +252,12 @@ def revoke_key(context: typer.Context, tenant: Owner, key_id: KeyId, *, as_json:
     note(CACHED)
 
 
-def _rights(key: ApiKey) -> str:
+def _show_secret(secret: str, key: ApiKey) -> None:
     scope = ", ".join(key.vaults) or "all vaults"
     until = "" if key.expires_at_s is None else f", until {_expiry(key)}"
-    return f"{key.role} of tenant {key.tenant}, {scope}{until}, key {key.id}"
+    rights = f"{key.role} of tenant {key.tenant}, {scope}{until}, key {key.id}"
+    say(secret)
+    note(f"{rights}; keep the secret now, it cannot be shown again")
 
 
 def _expiry(key: ApiKey) -> str:

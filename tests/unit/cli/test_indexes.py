@@ -192,7 +192,7 @@ class Watched:
         self.total, self.stop_at = total, stop_at
 
     def run(
-        self, name: str, target: ActiveIndex, progress: Callable[[int, int], None], *, anew: bool = False
+        self, name: str, target: ActiveIndex, progress: Callable[[int, int], None], *, again: bool = False
     ) -> ReindexReport:
         for done in [*range(1, self.total + 1)] * 2:
             if done == self.stop_at:
