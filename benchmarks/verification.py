@@ -26,7 +26,7 @@ from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.records import Grid, publish
 from groundcheck import ClaimStatus, Passage, SecondOpinion
 from groundcheck.claims import check_cited
-from groundcheck.sentences import content_words
+from groundcheck.sentences import stemmed_words
 from ragdrop.calibration.shipped_calibrations import for_space
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
@@ -153,7 +153,7 @@ def _balanced(outcomes: Sequence[tuple[bool, bool]]) -> float:
 
 
 def _overlap(pair: Pair) -> float:
-    wanted, given = set(content_words(pair.sentence)), set(content_words(pair.passage))
+    wanted, given = set(stemmed_words(pair.sentence)), set(stemmed_words(pair.passage))
     return len(wanted & given) / max(1, len(wanted))
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from groundcheck.clauses import Finding, is_denied, same_operators
 from groundcheck.relations import changed_relation, order_is_visible, other_actor, turned_comparison
-from groundcheck.sentences import Language, content_words, find_folded, in_english, language_of, sentences
+from groundcheck.sentences import Language, detected_language, find_folded, in_english, sentences, stemmed_words
 from groundcheck.support import (
     Slice,
     best_slice,
@@ -27,7 +27,7 @@ PIECE_CHARACTERS = 2_000  # of a long text: the best pieces are read closely
 STATES_IT = 0.85  # share of a sentence's words from which on its evidence may be said to state it
 # Content words of sentences that speak of the answer itself: "Here is what I found in the documents:".
 ABOUT_THE_ANSWER = frozenset(
-    content_words(
+    stemmed_words(
         "above anything answer answers ask based below briefly details document documents else example examples feel "
         "find following follows found free glad happy hello help here hi hope information know let like list need "
         "note overview please points provided question questions regarding shown sorry sources step steps summary "
@@ -70,7 +70,7 @@ def find_evidence(claim: str, passages: Sequence[Passage], ask: SecondOpinion | 
     supports it, else the best two if they support it together, else the one that comes nearest.
     """
     said = plain(claim)
-    words = frozenset(content_words(said))
+    words = frozenset(stemmed_words(said))
 
     def worth(passage: Passage) -> tuple[bool, int]:
         stands_there = find_folded(said.rstrip(".!?… "), passage.text) is not None
@@ -120,7 +120,7 @@ def asserts(sentence: str, words_of_sources: Callable[[], frozenset[str]]) -> bo
     (False, True)
     """
     said = plain(sentence)
-    words = frozenset(content_words(said))
+    words = frozenset(stemmed_words(said))
     if not words or words <= ABOUT_THE_ANSWER or not any(letter.isalnum() for letter in said):
         return False
     leads = said.endswith((":", "?", "：", "？")) or _HEADING.match(sentence) is not None
@@ -129,7 +129,7 @@ def asserts(sentence: str, words_of_sources: Callable[[], frozenset[str]]) -> bo
 
 def known_words(passages: Sequence[Passage]) -> frozenset[str]:
     """The content words of *passages* and of what they belong to."""
-    return frozenset(word for passage in passages for word in content_words(f"{passage.about}\n{passage.text}"))
+    return frozenset(word for passage in passages for word in stemmed_words(f"{passage.about}\n{passage.text}"))
 
 
 def plain(claim: str) -> str:
@@ -179,7 +179,7 @@ def _judge(said: str, passage: Passage) -> Evidence:
         denied = found.problem == "negation" and found.support >= STATES_IT
         changed = denied or states_another(said, around, found.problem)
         return _evidence(passage, found, "contradicted" if changed else "unsupported", found.problem)
-    language = language_of(said)
+    language = detected_language(said)
     if language == "en":
         status, reason = _related(said, around, passage.text.replace(around, " "), found.support)
     else:
@@ -231,4 +231,4 @@ def _rank(found: Evidence | Checked) -> tuple[int, float]:
 
 @lru_cache(maxsize=1_024)
 def _words_of(text: str) -> frozenset[str]:
-    return frozenset(content_words(text))
+    return frozenset(stemmed_words(text))

@@ -77,10 +77,10 @@ def words(text: str) -> list[str]:
     return [found.group().casefold() for found in _WORD.finditer(text)]
 
 
-def content_words(text: str) -> list[str]:
+def stemmed_words(text: str) -> list[str]:
     """The words that carry meaning, with repetitions: no stop words, plain endings cut.
 
-    >>> content_words("The pumps are failing")
+    >>> stemmed_words("The pumps are failing")
     ['pump', 'fail']
     """
     return [stem(word) for word in words(text) if word not in STOP_WORDS]
@@ -291,10 +291,10 @@ _DAY_OF = re.compile(rf"\b(\d{{1,2}})(?:\.|er)? (?:of )?({_ANY_MONTH})(?: of)?\b
 
 
 @lru_cache(maxsize=4_096)
-def language_of(text: str) -> Language:
+def detected_language(text: str) -> Language:
     """The language most of whose small words *text* has; English if none are found and all letters are ASCII.
 
-    >>> [language_of(text) for text in ("The pump is red.", "Die Pumpe ist rot.", "ポンプは赤い。")]
+    >>> [detected_language(text) for text in ("The pump is red.", "Die Pumpe ist rot.", "ポンプは赤い。")]
     ['en', 'de', '']
     """
     words = Counter(word.casefold() for word in _LETTERS.findall(text))
@@ -314,7 +314,7 @@ def in_english(text: str) -> str:
     >>> in_english("Die Pumpe fasst nicht 1.234,5 Liter."), in_english("Gebaut am 3. März 1998 und am 04.05.1999.")
     ('the Pumpe fasst not 1234.5 Liter.', 'Gebaut in 3 march 1998 and in 4 may 1999.')
     """
-    language = language_of(text)
+    language = detected_language(text)
     if language in {"en", ""}:
         return text
     table = _TABLES[language]

@@ -18,7 +18,7 @@ from groundcheck.facts import (
     Quantity,
     changed_places,
     dates,
-    fold,
+    folded_name,
     folded_words,
     identifiers,
     implied,
@@ -28,7 +28,7 @@ from groundcheck.facts import (
     stands_in,
     with_carets,
 )
-from groundcheck.sentences import Span, content_words, find_folded, in_english, quotations, sentences, stem
+from groundcheck.sentences import Span, find_folded, in_english, quotations, sentences, stem, stemmed_words
 
 MIN_SUPPORT = 0.6  # least share of a sentence's content words in its evidence; measured in docs/evidence/quality.md
 SETTLED = 0.85  # a sentence with this share is the one that is meant: facts of its neighbours do not count
@@ -303,7 +303,7 @@ def _facts(text: str) -> _Facts:
     text = with_carets(in_english(text))
     found, rest = dates(text)
     named = names(rest)  # a month is no name
-    words = frozenset(content_words(text))
+    words = frozenset(stemmed_words(text))
     parts = {stem(part) for name in named for part in (name, *re.split(r"[-'’]", name))}
     return _Facts(
         quantities=tuple(quantities(rest)),
@@ -313,7 +313,7 @@ def _facts(text: str) -> _Facts:
         words=words,
         plain_words=frozenset(word for word in words if word not in parts and not any(map(str.isdigit, word))),
         pronouns=len(_REFERS_BACK.findall(text)),
-        all_words=tuple(fold(word) for word in re.findall(r"[\w.'’-]+", text)),
+        all_words=tuple(folded_name(word) for word in re.findall(r"[\w.'’-]+", text)),
     )
 
 
