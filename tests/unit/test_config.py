@@ -102,6 +102,11 @@ def test_all_problems_of_environment_and_document_are_reported_together_one_a_li
     ]
 
 
+def test_a_document_with_an_empty_name_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="no such setting"):
+        Settings.from_environment(REQUIRED, b'{"": {"": 1}}')
+
+
 def test_the_environment_overrides_the_document_which_overrides_the_defaults() -> None:
     settings = Settings.from_environment(
         REQUIRED | {"FUSION": "rrf"},

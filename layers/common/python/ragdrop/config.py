@@ -60,78 +60,67 @@ def _are_prices(value: Any) -> bool:
 HTTP = "https?://.+"
 TEXT = matching(".+", "a text")
 URL = matching(HTTP, "an address that starts with http:// or https://")
+INDEX = matching(f"s3://|{HTTP}", "s3:// alone, for the index in STATE_BUCKET, or the URL of an OpenSearch")
+OCR = matching(f"{TEXTRACT}|{HTTP}", "textract, or an address that starts with http:// or https://")
+JWKS = matching(r"https://.+|http://(127\.0\.0\.1|localhost):.+", "an address that starts with https://")
 SECRET = matching(".+", "a Secrets Manager ARN, ssm:NAME, or on a laptop the secret")
 MODELS = _words(".+", "model ids with commas between them, at least one", least=1)
-ORIGINS = _words(
-    r"\*|https?://[A-Za-z0-9.-]+(:\d{1,5})?", "* or origins https://HOST[:PORT] without a path, with commas", least=0
-)
+ORIGIN = r"\*|https?://[A-Za-z0-9.-]+(:\d{1,5})?"
+ORIGINS = _words(ORIGIN, "* or origins https://HOST[:PORT] without a path, with commas between them", least=0)
 PRICES = AllowedValues('JSON by model, such as {"gpt-4o-mini": [0.15, 0.60]}', _are_prices, json.loads)
+DAY_S = 86_400
 SECONDS = number(1, 3_600)
+TIMEOUT = number(1, 600)
 MILLISECONDS = whole(1, 60_000)
 ENTRIES = whole(0, 100_000)
+VERIFIERS = one_of("vectors", "chat", "rules")
+LEVELS = one_of("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 STACK: tuple[Place, ...] = ("environment",)
-"""Where a setting is that a parameter or a resource of template.yaml decides."""
+"""The place of a setting that a parameter or a resource of template.yaml decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings(Tunables):
     """The settings of a deployment.  A field's name in capitals is its name in the environment; empty means unset."""
 
-    index_url: str = setting(
-        BUCKET_URL,
-        matching(f"s3://|{HTTP}", "s3:// alone, for the index in STATE_BUCKET, or the URL of an OpenSearch"),
-        "The chunk index",
-        STACK,
-    )
-    index_password: str | None = setting(None, SECRET, "For OpenSearch with basic authentication", STACK)
+    index_url: str = setting(BUCKET_URL, INDEX, "The chunk index", STACK)
+    index_password: str | None = setting(None, SECRET, "Password of an OpenSearch with basic authentication", STACK)
 
     embedding_url: str = setting(..., URL, "Embedding service with the OpenAI protocol, up to and with /v1", STACK)
     embedding_model: str = setting(..., TEXT, "Its model, for new tenants", STACK)
     embedding_dimension: int = setting(..., whole(8, 4_096), "Length of the model's vectors", STACK)
     embedding_api_key: str | None = setting(None, SECRET, "Key of the embedding service", STACK)
-    embedding_max_tokens: int | None = setting(
-        None, whole(32, 32_768), "Tokens that the model reads; without it the model's window, at most 2,048"
-    )
+    embedding_max_tokens: int | None = setting(None, whole(32, 32_768), "The model's window; if unset at most 2,048")
     embedding_tokenizer: str | None = setting(
         None, TEXT, "Key of the model's tokenizer.json in the state bucket; without it tokens are estimated"
     )
     embedding_batch_size: int = setting(32, whole(1, 2_048), "Texts of a request")
     embedding_concurrency: int = setting(2, whole(1, 16), "Requests of one ingest function at a time")
-    embedding_timeout_s: float = setting(30, number(1, 600), "Seconds of an attempt")
+    embedding_timeout_s: float = setting(30, TIMEOUT, "Seconds of an attempt")
     embedding_query_prefix: str = setting("", TEXT, "Put before each question, for new tenants")
     embedding_passage_prefix: str = setting("", TEXT, "Put before each passage, for new tenants")
 
     chat_url: str = setting(..., URL, "Chat service with the OpenAI protocol, up to and with /v1", STACK)
     chat_models: tuple[str, ...] = setting(..., MODELS, "Its models; the first is the default", STACK)
     chat_api_key: str | None = setting(None, SECRET, "Key of the chat service", STACK)
-    chat_timeout_s: float = setting(60, number(1, 600), "Seconds of an attempt, at most the request's own deadline")
-    chat_prices: dict[str, tuple[float, float]] = setting(
-        dict, PRICES, "Prices of a million tokens read and written; without them answers have no `cost`"
-    )
+    chat_timeout_s: float = setting(60, TIMEOUT, "Seconds of an attempt, at most the request's own deadline")
+    chat_prices: dict[str, tuple[float, float]] = setting(dict, PRICES, "Prices of a million tokens, read and written")
     verifier: Literal["vectors", "chat", "rules"] = setting(
         "vectors",
-        one_of("vectors", "chat", "rules"),
-        "What judges sentences that [rules leave open](api.md#statuses-of-sentences): a model, or nothing (`rules`)",
+        VERIFIERS,
+        "Judge of sentences that [rules leave open](api.md#statuses-of-sentences): embedding model, chat model, nobody",
     )
 
     ocr_url: str | None = setting(
-        None,
-        matching(f"{TEXTRACT}|{HTTP}", "textract or an address that starts with http:// or https://"),
-        "Reads pictures and scanned pages: Textract, or a service with `POST /recognize` ([OCR](formats.md#ocr))",
-        STACK,
+        None, OCR, "Reads pictures and scanned pages ([OCR](formats.md#ocr)): Textract, or `POST /recognize`", STACK
     )
     rerank_url: str | None = setting(None, URL, "A reranker with `POST /rerank`, up to and with /v1", STACK)
     rerank_api_key: str | None = setting(None, SECRET, "Key of the reranker", STACK)
-    rerank_model: str | None = setting(None, TEXT, "Its model; without it the reranker's default")
+    rerank_model: str | None = setting(None, TEXT, "Its model; if unset the reranker's default")
 
-    jwt_issuer: str | None = setting(None, TEXT, "Issuer of signed tokens that open the API; without it none do", STACK)
+    jwt_issuer: str | None = setting(None, TEXT, "Issuer of signed tokens that open the API; if unset none do", STACK)
     jwt_audience: str | None = setting(None, TEXT, "What the tokens' `aud` must name", STACK)
-    jwt_jwks_url: str | None = setting(
-        None,
-        matching(r"https://.+|http://(127\.0\.0\.1|localhost):.+", "an address that starts with https://"),
-        "Where the issuer's public keys are",
-        STACK,
-    )
+    jwt_jwks_url: str | None = setting(None, JWKS, "Address of the issuer's public keys", STACK)
     jwt_tenant_claim: str = setting("tenant", TEXT, "JWT claim that names the tenant")
     jwt_role_claim: str = setting("role", TEXT, "JWT claim that names the role; `reader` without it")
     jwt_vaults_claim: str = setting("vaults", TEXT, "JWT claim that lists the visible vaults; all without it")
@@ -142,15 +131,11 @@ class Settings(Tunables):
     visited_table: str = setting(..., TEXT, "Set by the template", STACK)
     telemetry_table: str = setting(..., TEXT, "Set by the template", STACK)
     queue_url: str = setting(..., TEXT, "Set by the template", STACK)
-    bulk_queue_url: str = setting(
-        "", TEXT, "Set by the template: the queue of [bulk work](adr/0029-two-lanes-of-ingest.md)", STACK
-    )
+    bulk_queue_url: str = setting("", TEXT, "Set by the template: [bulk work](adr/0029-two-lanes-of-ingest.md)", STACK)
 
     cache_size: int = setting(1_000, ENTRIES, "Cached answers of a function, checked before use; 0 = none")
-    cache_ttl_s: int = setting(300, whole(0, 86_400), "Seconds that an answer is cached")
-    embedding_cache_size: int = setting(
-        1_000, ENTRIES, "Cached vectors of questions of a function; 0 = none, not in the shared cache either"
-    )
+    cache_ttl_s: int = setting(300, whole(0, DAY_S), "Seconds that an answer is cached")
+    embedding_cache_size: int = setting(1_000, ENTRIES, "Cached vectors of questions; 0 = none, no shared ones either")
 
     breaker_threshold: int = setting(
         5, whole(1, 1_000), "Failures that open a [breaker](operations.md), if at least half of the calls failed"
@@ -161,13 +146,9 @@ class Settings(Tunables):
     retry_base_ms: int = setting(100, MILLISECONDS, "Longest first pause before a retry; it doubles with each")
     retry_cap_ms: int = setting(5_000, MILLISECONDS, "Longest pause before a retry")
 
-    ingest_retry_base_s: int = setting(
-        30, whole(1, 900), "Seconds before ingest retries a failed dependency; then 4 times as long each, at most 900"
-    )
-    sweep_min_age_s: int = setting(900, whole(0, 86_400), "Age below which the sweep ignores a change")
-    sweep_orphan_age_s: int = setting(
-        86_400, whole(0, 30 * 86_400), "Age at which chunks without a live revision are removed"
-    )
+    ingest_retry_base_s: int = setting(30, whole(1, 900), "Seconds before ingest retries; then 4 times, at most 900")
+    sweep_min_age_s: int = setting(900, whole(0, DAY_S), "Age below which the sweep ignores a change")
+    sweep_orphan_age_s: int = setting(DAY_S, whole(0, 30 * DAY_S), "Age at which chunks without a live revision go")
 
     cors_allow_origins: tuple[str, ...] = setting((), ORIGINS, "Web pages that may call the API from a browser", STACK)
 
@@ -175,9 +156,7 @@ class Settings(Tunables):
     release: str = setting("", TEXT, "Changes with each deployment; golden questions are asked again then", STACK)
     tracing: bool = setting(False, FLAG, "Whether [traces](operations.md#traces) are sent to OpenTelemetry", STACK)
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = setting(
-        "INFO",
-        one_of("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
-        "Level of the log; documents, prompts and keys are logged at none",
+        "INFO", LEVELS, "Level of the log; documents, prompts and keys are logged at none"
     )
 
     @classmethod

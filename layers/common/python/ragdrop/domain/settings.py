@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import Field, asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
@@ -25,6 +25,7 @@ Value: TypeAlias = "bool | int | float | str"
 AUTO = "auto"
 MAX_SETTINGS_BYTES = 64 * 1024
 SHOWN_CHARACTERS = 60  # of a wrong value
+_TRUE, _FALSE = {"true", "1", "yes", "y", "on", "t"}, {"false", "0", "no", "n", "off", "f"}
 MAX_PROMPT_CHARACTERS = 20_000
 MAX_WORDS = 100
 MAX_WORD_CHARACTERS = 100
@@ -34,9 +35,9 @@ MAX_GOLDEN_CHARACTERS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class AllowedValues:
-    """The values that a setting may have: in words, as a check, and how text of the environment becomes one.
+    """The values that a setting may have, in words and as a check; `read` makes one of text of the environment.
 
-    `read` returns its text unchanged, or raises ValueError, if the text is no such value: `admits` refuses it then.
+    For other text `read` raises ValueError, or returns what `admits` refuses.
     """
 
     allowed: str
@@ -55,11 +56,7 @@ class Setting:
 
 
 def number(low: float, high: float) -> AllowedValues:
-    """A number from *low* to *high*, both included.
-
-    >>> number(0, 1).admits(0.5), number(0, 1).admits(True)
-    (True, False)
-    """
+    """A number from *low* to *high*, both included; true and false are no numbers."""
     return AllowedValues(
         f"a number from {low:,} to {high:,}",
         lambda value: type(value) in {int, float} and math.isfinite(value) and low <= value <= high,
@@ -82,12 +79,7 @@ def whole(low: int, high: int, *, or_auto: bool = False) -> AllowedValues:
 
 
 def matching(pattern: str, allowed: str) -> AllowedValues:
-    """A text that matches *pattern* as a whole.
-
-    >>> rule = matching("rrf|blend", "rrf or blend")
-    >>> rule.admits("rrf"), rule.admits("rrf ")
-    (True, False)
-    """
+    """A text that matches *pattern* as a whole."""
     return AllowedValues(
         allowed, lambda value: isinstance(value, str) and re.fullmatch(pattern, value, re.DOTALL) is not None
     )
@@ -99,11 +91,8 @@ def one_of(*words: str) -> AllowedValues:
 
 
 def _flag(text: str) -> object:
-    words = {
-        **dict.fromkeys(("true", "1", "yes", "y", "on", "t"), True),
-        **dict.fromkeys(("false", "0", "no", "n", "off", "f"), False),
-    }
-    return words.get(text.lower(), text)
+    word = text.lower()
+    return word in _TRUE if word in _TRUE or word in _FALSE else text
 
 
 def _are_words(value: Any) -> bool:
@@ -261,8 +250,6 @@ def read_settings(body: bytes, model: Mapping[str, Setting], place: Place) -> di
     Raises:
         InvalidSettingsError: Something in it is wrong, so none of it may be applied; `problems` has everything.
 
-    >>> read_settings(b'{"retrieval": {"min_relevance_score": 0.5}}', FILE_SETTINGS, "vault")
-    {'min_relevance': 0.5}
     >>> read_settings(b'{"min_relevance": 2, "max_docs": 3}', FILE_SETTINGS, "vault")
     Traceback (most recent call last):
     ragdrop.errors.InvalidSettingsError: min_relevance: 2 is not allowed (a number from 0 to 1); \
@@ -270,8 +257,9 @@ max_docs: 3 is not allowed (no such setting)
     """
     sections: dict[str, dict[str, str]] = defaultdict(dict)
     for name, each in model.items():
-        section, _, inner = each.nested.partition(".")
-        sections[section][inner] = name
+        if each.nested:
+            section, _, inner = each.nested.partition(".")
+            sections[section][inner] = name
     settings: dict[str, Any] = {}
     problems: list[Problem] = []
     for written, name, value in _flat(_object_of(body), sections):
@@ -306,11 +294,7 @@ def refusal(problems: Iterable[Problem]) -> InvalidSettingsError:
 
 
 def shown(value: object) -> str:
-    """A value as a problem shows it: JSON, cut.
-
-    >>> shown("a" * 100)[-3:], shown(None)
-    ('aa…', 'null')
-    """
+    """A value as a problem shows it: JSON, cut."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
 
@@ -328,9 +312,8 @@ def _object_of(body: bytes) -> dict[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    counts = Counter(name for name, _ in pairs)
+    if twice := sorted(name for name, count in counts.items() if count > 1):
         raise ValueError(f"{shown(twice)} stands there twice")
     return dict(pairs)
 
