@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from readers.office.notation import FORMS
 from tests import document_files
 from tests.reading import parse
 
@@ -55,3 +56,19 @@ def test_a_formula_is_read_whatever_prefix_its_names_have() -> None:
 )  # fmt: skip
 def test_the_parts_of_a_formula_stay_apart(inner: str, read: str) -> None:
     assert parse(document_files.docx(formula(inner)), "a.docx").text.strip() == read
+
+
+@pytest.mark.parametrize(
+    ("form", "number", "written"),
+    [
+        ("lowerRoman", 1_994, "mcmxciv"),
+        ("lowerLetter", 2, "b"),
+        ("upperLetter", 28, "BB"),
+        ("chineseCounting", 12, "十二"),
+        ("chineseCounting", 40, "四十"),
+        ("ordinal", 2, "2nd"),
+        ("ordinal", 13, "13th"),
+    ],
+)
+def test_numbers_have_the_forms_of_office_documents(form: str, number: int, written: str) -> None:
+    assert FORMS[form](number) == written

@@ -30,11 +30,7 @@ _COOKIE = re.compile(rb"\A(?:[^\n]*\n)?[^\n]*?(?:coding[:=][ \t]*|@charset \")([
 
 
 def cookie_encoding(body: bytes) -> str:
-    r"""The label that the first two lines of source code declare, as PEP 263 and CSS have it; empty without one.
-
-    >>> cookie_encoding(b"#!/bin/sh\n# -*- coding: latin-1 -*-\n"), cookie_encoding(b"x = 1\n")
-    ('latin-1', '')
-    """
+    """The label that the first two lines of source code declare, as PEP 263 and CSS have it; empty without one."""
     found = _COOKIE.match(body[:500])
     return found.group(1).decode("ascii") if found else ""
 

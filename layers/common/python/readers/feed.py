@@ -157,11 +157,7 @@ def _words(node: Element) -> str:
 
 
 def _title(nodes: Iterable[Element]) -> str:
-    r"""A title without the mark-up that some feeds escape into it.
-
-    >>> _title([ElementTree.fromstring("<title>Seals &amp;amp; &lt;b&gt;rotors&lt;/b&gt;, a &lt; b</title>")])
-    'Seals & rotors, a < b'
-    """
+    """A title without the mark-up that some feeds escape into it."""
     return next((text for node in nodes if (text := one_line(html.unescape(_TAG.sub("", _words(node)))))), "")
 
 

@@ -415,11 +415,7 @@ BY_MEDIA_TYPE = {media_type: kind for kind, each in FORMATS.items() for media_ty
 
 
 def titles() -> str:
-    """All formats in one phrase, for messages.
-
-    >>> titles()[:20]
-    'Markdown, text, HTML'
-    """
+    """All formats in one phrase, for messages."""
     return ", ".join(each.title for each in FORMATS.values())
 
 

@@ -36,20 +36,12 @@ _DATA_URL = re.compile(
 
 
 def one_line(text: str) -> str:
-    r"""*text* with every run of white space as one space.
-
-    >>> one_line(" a\n b ")
-    'a b'
-    """
+    """*text* with every run of white space as one space."""
     return " ".join(text.split())
 
 
 def first_twenty(numbers: Sequence[object]) -> str:
-    """The first twenty of *numbers*, for a warning.
-
-    >>> first_twenty([3, 5])
-    '3, 5'
-    """
+    """The first twenty of *numbers*, for a warning."""
     return ", ".join(map(str, numbers[:20]))
 
 
@@ -166,11 +158,7 @@ def table_row(cells: Iterable[str], columns: int) -> str:
 
 
 def titles_above(used: Sequence[int]) -> int:
-    """How many rows of at most one cell stand above the header of a table, by the number of cells in each row.
-
-    >>> titles_above([1, 0, 3, 3, 1]), titles_above([2, 2])
-    (2, 0)
-    """
+    """How many rows of at most one cell stand above the header of a table, by the number of cells in each row."""
     return next((number for number, count in enumerate(used) if count > 1), len(used))
 
 

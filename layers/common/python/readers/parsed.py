@@ -55,11 +55,7 @@ class Table:
     header: str = ""
 
     def moved(self, by: int) -> Table:
-        """The same table in a text with *by* more characters before it.
-
-        >>> Table(0, 12, 20).moved(5)
-        Table(start=5, rows_start=17, end=25, header='')
-        """
+        """The same table in a text with *by* more characters before it."""
         return Table(self.start + by, self.rows_start + by, self.end + by, self.header)
 
 

@@ -177,11 +177,7 @@ def read_json_lines(body: bytes) -> ParsedDocument:
 
 
 def _record(value: Any) -> str:
-    r"""A value as lines of `path: value`.
-
-    >>> _record({"pump": {"code": "QX-1", "parts": ["seal", "rotor"]}, "spare": None})
-    'pump.code: QX-1\npump.parts: seal, rotor'
-    """
+    """A value as lines of `path: value`."""
     return "\n".join(_lines(value, "", 0))
 
 
@@ -276,10 +272,6 @@ def _cues(text: str, left_out: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def _said(lines: list[str]) -> str:
-    """What a cue says, on one line.
-
-    >>> _said(["<v Ann>It <i>leaks</i>.</v>", "&amp; drips"])
-    'Ann: It leaks. & drips'
-    """
+    """What a cue says, on one line."""
     named = _VOICE.sub(lambda voice: f"{voice[1]}: ", " ".join(lines))
     return one_line(html.unescape(_MARK.sub("", named)))

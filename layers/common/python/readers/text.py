@@ -35,11 +35,7 @@ _USUAL_NAMES = frozenset({"title", "tags", "date", "summary", "description", "ca
 
 
 def is_chat(text: str) -> bool:
-    r"""Whether lines of `[Name] message` are most of the lines that hold something.
-
-    >>> is_chat("[Ann] hello\n[Bob] hi\n"), is_chat("# Notes\n[Ann] said")
-    (True, False)
-    """
+    """Whether lines of `[Name] message` are most of the lines that hold something."""
     lines = [line for line in text[:200_000].splitlines()[:500] if line.strip()]
     return bool(lines) and sum(bool(SPEAKER.match(line)) for line in lines) > len(lines) / 2
 

@@ -253,11 +253,7 @@ def encoding_of_label(label: str) -> str | None:
 
 
 def public_name(codec: str) -> str:
-    """What people call an encoding, with Python's name where it differs.
-
-    >>> public_name("cp1252"), public_name("iso8859-2"), public_name("utf-16-le")
-    ('windows-1252 (cp1252)', 'iso-8859-2', 'utf-16-le')
-    """
+    """What people call an encoding, with Python's name where it differs."""
     if re.fullmatch(r"cp125\d|cp874", codec):
         return f"windows-{codec[2:]} ({codec})"
     other = {"cp932": "shift_jis (cp932)", "cp949": "euc-kr (cp949)", "big5hkscs": "big5", "euc_jp": "euc-jp"}
@@ -268,9 +264,6 @@ def declared_encoding(body: bytes) -> str | None:
     """The encoding that an HTML or XML head declares, if Python knows it.
 
     A head that can be read byte by byte is not UTF-16, whatever it declares.
-
-    >>> declared_encoding(b'<meta charset="windows-1252">'), declared_encoding(b'<meta charset="x-none">')
-    ('cp1252', None)
     """
     found = _DECLARED.search(body[:2_048])
     encoding = encoding_of_label(found.group(1).decode("ascii")) if found else None

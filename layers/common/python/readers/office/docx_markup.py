@@ -116,11 +116,7 @@ class WordPackage(Package):
 
 
 def with_labels(page: str) -> str:
-    r"""Mammoth's page with the labels of its lists where the reader of HTML looks for them.
-
-    >>> with_labels("<li>\ufdd1iv)\ufdd1 Oil</li><p>\ufdd1iv)\ufdd1 Oil</p>")
-    '<li data-label="iv)">Oil</li><p>iv) Oil</p>'
-    """
+    """Mammoth's page with the labels of its lists where the reader of HTML looks for them."""
     label = re.compile(rf"<li>{LABEL}([^{LABEL}<]*){LABEL} ?")
     page = label.sub(lambda at: '<li data-label="{}">'.format(at[1].replace('"', "&quot;")), page)
     return page.replace(LABEL, "")

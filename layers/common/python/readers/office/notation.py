@@ -151,11 +151,7 @@ def _label(levels: dict[int, Element], level: int, counts: dict[int, int]) -> st
 
 
 def roman(number: int) -> str:
-    """A number in small Roman digits.
-
-    >>> roman(1994)
-    'mcmxciv'
-    """
+    """A number in small Roman digits."""
     text = ""
     for worth, digits in _ROMAN if 0 < number < 32_768 else ():
         text += digits * (number // worth)
@@ -164,20 +160,12 @@ def roman(number: int) -> str:
 
 
 def lettered(number: int) -> str:
-    """A number as Word counts in letters.
-
-    >>> lettered(2), lettered(28)
-    ('b', 'bb')
-    """
+    """A number as Word counts in letters."""
     return chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1) if 0 < number < 1_000 else ""
 
 
 def chinese(number: int) -> str | None:
-    """A number below a hundred in Chinese and Japanese digits.
-
-    >>> chinese(12), chinese(40)
-    ('十二', '四十')
-    """
+    """A number below a hundred in Chinese and Japanese digits."""
     tens, ones = divmod(number, 10)
     if not 0 <= number < 100:
         return None
@@ -186,11 +174,7 @@ def chinese(number: int) -> str | None:
 
 
 def ordinal(number: int) -> str:
-    """An English ordinal number.
-
-    >>> ordinal(2), ordinal(13)
-    ('2nd', '13th')
-    """
+    """An English ordinal number."""
     return f"{number}{'th' if number % 100 in {11, 12, 13} else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 

@@ -123,20 +123,12 @@ def parse_xml(body: bytes, name: str) -> Element | None:
 
 
 def local(node: Element) -> str:
-    """The name of an element without its namespace.
-
-    >>> local(Element("{urn:x}table"))
-    'table'
-    """
+    """The name of an element without its namespace."""
     return node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
 
 
 def attribute(node: Element, name: str) -> str:
-    """The attribute of this name in whatever namespace, else empty.
-
-    >>> attribute(Element("a", {"{urn:x}name": "pump"}), "name")
-    'pump'
-    """
+    """The attribute of this name in whatever namespace, else empty."""
     return next((value for key, value in node.attrib.items() if key.rpartition("}")[2] == name), "")
 
 
@@ -151,11 +143,7 @@ def below(node: Element, name: str) -> Iterator[Element]:
 
 
 def child(node: Element | None, *path: str) -> Element | None:
-    """The first element down this path of names; None where there is none.
-
-    >>> child(ElementTree.fromstring("<a><b><c x='1'/></b></a>"), "b", "c").get("x")
-    '1'
-    """
+    """The first element down this path of names; None where there is none."""
     for name in path:
         node = None if node is None else next((each for each in node if local(each) == name), None)
     return node

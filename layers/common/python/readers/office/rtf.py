@@ -57,11 +57,7 @@ class _State:
 
 
 def marked(source: str) -> tuple[str, bool]:
-    r"""The source with marks that striprtf takes for text, without deleted runs, and whether there were any.
-
-    >>> marked(r"10{\super 6} m")[0].encode("ascii", "backslashreplace")
-    b'10{\\super \\ufdd1u;6\\ufdd1;} m'
-    """
+    """The source with marks that striprtf takes for text, without deleted runs, and whether there were any."""
     parts: list[str] = []
     outer: list[_State] = []
     state, cells, flag, at, has_deleted = _State(), list[str](), "", 0, False
@@ -93,11 +89,7 @@ def marked(source: str) -> tuple[str, bool]:
 
 
 def without_marks(text: str) -> str:
-    r"""Text with its marked runs in the common notation.
-
-    >>> without_marks("10\ufdd1u;6\ufdd1; m, \ufdd1k;old\ufdd1; new")
-    '10⁶ m, ~~old~~ new'
-    """
+    """Text with its marked runs in the common notation."""
     runs = [("", text.partition(_MARK)[0])]
     for look, run in _RUN.findall(text):
         if run and look == runs[-1][0]:
@@ -118,11 +110,7 @@ def _looking(text: str, look: str, before: str) -> str:
 
 
 def cells_of(line: str) -> tuple[list[str], list[str]]:
-    r"""The cells of a row and what defines them; none of a line that is no row.
-
-    >>> cells_of("part|price|\ufdd2900,1800v\ufdd2"), cells_of("part | price")
-    ((['part', 'price'], ['900', '1800v']), ([], []))
-    """
+    """The cells of a row and what defines them; none of a line that is no row."""
     line, _, rest = line.rstrip().partition(_ROW)
     defined = rest.partition(_ROW)[0]
     return [one_line(cell) for cell in line.split("|")[:-1]] if line.rstrip().endswith("|") else [], (

@@ -61,12 +61,7 @@ Line = list[PlacedWord]
 
 
 def lines_of(words: Iterable[PlacedWord]) -> list[Line]:
-    """The words in lines from the top down, each from left to right.
-
-    >>> place = lambda x, y: PlacedWord(x, y, x + 20, y + 10, 0, 0)
-    >>> [[word.x0 for word in line] for line in lines_of([place(50, 1), place(0, 20), place(0, 0)])]
-    [[0, 50], [0]]
-    """
+    """The words in lines from the top down, each from left to right."""
     lines: list[Line] = []
     begun = reach = -math.inf
     for word in sorted(words, key=_double_middle):

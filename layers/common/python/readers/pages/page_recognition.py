@@ -208,22 +208,12 @@ def _unfinished(done: int, pages: int) -> UnfinishedScanError:
 
 
 def mark(found: RecognizedText) -> str:
-    """How citations say that a text was recognised.
-
-    >>> mark(RecognizedText("It leaks.", 0.934))
-    'read by OCR (93 %)'
-    """
+    """How citations say that a text was recognised."""
     return f"read by OCR ({round(found.confidence * 100)} %)"
 
 
 def with_pages(document: ParsedDocument, found: dict[int, RecognizedText]) -> ParsedDocument:
-    r"""*document* with the recognised text of its blank pages in their places.
-
-    >>> blank = ParsedDocument("\n\nTwo\n\n", "text", "application/pdf", pages=(0, 2))
-    >>> whole = with_pages(blank, {0: RecognizedText("One", 0.9)})
-    >>> whole.text, whole.pages, [place.name for place in whole.places]
-    ('One\n\nTwo\n\n', (0, 5), ['page 1, read by OCR (90 %)', 'page 2'])
-    """
+    """*document* with the recognised text of its blank pages in their places."""
     starts = [*document.pages, len(document.text)]
     pieces, places, length = [], [], 0
     for page in range(len(document.pages)):
