@@ -13,7 +13,7 @@ FUNCTIONS = ("IngestFunction", "QueryFunction", "GenerateFunction", "McpFunction
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 STREAMED = ("/ask", "/v1/{proxy+}")
 INTEGRATION = "x-amazon-apigateway-integration"
-KEPT = ("RetainExceptOnCreate", "Retain")  # a first deployment that fails leaves nothing in the way of the second
+RETAINED = ("RetainExceptOnCreate", "Retain")  # a failed first deployment leaves nothing that stops the second
 MAX_PARAMETERS = 40
 SET_ASIDE = {"POWERTOOLS_SERVICE_NAME", "AWS_LAMBDA_EXEC_WRAPPER"}  # read by Powertools and Lambda, not by Settings
 
@@ -33,7 +33,7 @@ def test_the_queue_hides_a_message_for_six_times_the_ingest_functions_timeout_an
         assert resources[queue]["Properties"]["VisibilityTimeout"] == 6 * timeout_s + window_s
 
 
-def test_a_message_is_tried_five_times_and_then_kept_for_fourteen_days(resources: dict[str, Resource]) -> None:
+def test_a_message_is_tried_five_times_and_then_stored_for_fourteen_days(resources: dict[str, Resource]) -> None:
     redrive = resources["IngestQueue"]["Properties"]["RedrivePolicy"]
 
     assert redrive["maxReceiveCount"] == 5
@@ -155,7 +155,7 @@ def test_functions_may_read_the_settings_document_and_not_change_it(resources: d
         ), role
 
 
-def test_no_function_has_variables_of_its_own_but_those_of_the_web_adapter(
+def test_no_function_has_separate_variables_but_those_of_the_web_adapter(
     template: Resource, resources: dict[str, Resource]
 ) -> None:
     for name in of_type(resources, "AWS::Serverless::Function"):
@@ -173,7 +173,7 @@ def test_the_environment_holds_text_and_references_only(template: Resource) -> N
     assert [name for name, value in variables.items() if not isinstance(value, (str, dict))] == []
 
 
-def test_every_function_has_a_role_of_its_own(resources: dict[str, Resource]) -> None:
+def test_every_function_has_its_own_role(resources: dict[str, Resource]) -> None:
     functions = of_type(resources, "AWS::Serverless::Function")
     roles = [function["Role"]["Fn::GetAtt"] for function in functions.values()]
 
@@ -218,7 +218,7 @@ def test_generate_changes_nothing_but_what_may_be_lost(resources: dict[str, Reso
 
 
 @pytest.mark.parametrize("bucket", ["DocumentBucket", "StateBucket"])
-def test_a_bucket_is_private_encrypted_kept_and_reached_by_tls_only(
+def test_a_bucket_is_private_encrypted_retained_and_reached_by_tls_only(
     resources: dict[str, Resource], bucket: str
 ) -> None:
     properties = resources[bucket]["Properties"]
@@ -229,7 +229,7 @@ def test_a_bucket_is_private_encrypted_kept_and_reached_by_tls_only(
     assert [each["Effect"] for each in policy if each["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}] == [
         "Deny"
     ]
-    assert (resources[bucket]["DeletionPolicy"], resources[bucket]["UpdateReplacePolicy"]) == KEPT
+    assert (resources[bucket]["DeletionPolicy"], resources[bucket]["UpdateReplacePolicy"]) == RETAINED
 
 
 def test_replaced_documents_can_be_restored_for_the_retention_time(resources: dict[str, Resource]) -> None:
@@ -243,7 +243,7 @@ def test_replaced_documents_can_be_restored_for_the_retention_time(resources: di
     assert rules["abort-unfinished-uploads"]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
 
 
-def test_derived_state_with_a_prefix_of_its_own_expires_and_revisions_are_left_to_the_sweep(
+def test_derived_state_with_a_separate_prefix_expires_and_revisions_are_left_to_the_sweep(
     resources: dict[str, Resource],
 ) -> None:
     rules = resources["StateBucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
@@ -253,10 +253,10 @@ def test_derived_state_with_a_prefix_of_its_own_expires_and_revisions_are_left_t
     assert DERIVED_AGE_S == 30 * 86_400
 
 
-def test_every_table_is_kept_and_what_may_not_be_lost_can_be_restored(resources: dict[str, Resource]) -> None:
+def test_every_table_is_retained_and_what_may_not_be_lost_can_be_restored(resources: dict[str, Resource]) -> None:
     for name in of_type(resources, "AWS::DynamoDB::Table"):
         table = resources[name]
-        assert (table["DeletionPolicy"], table["UpdateReplacePolicy"]) == KEPT, name
+        assert (table["DeletionPolicy"], table["UpdateReplacePolicy"]) == RETAINED, name
         assert ("PointInTimeRecoverySpecification" in table["Properties"]) == (name == "RegistryTable"), name
         assert table["Properties"]["TimeToLiveSpecification"]["AttributeName"] == "expires_at", name
 
@@ -305,14 +305,14 @@ def test_the_gateways_own_errors_have_the_apis_error_body(resources: dict[str, R
         assert set(body["error"]) == {"code", "message", "details", "request_id"}, kind
 
 
-def test_a_failed_call_of_a_function_is_told_as_a_failure_and_may_be_tried_again(
+def test_a_failed_call_of_a_function_is_reported_as_a_failure_and_may_be_tried_again(
     resources: dict[str, Resource],
 ) -> None:
-    told = resources["Api"]["Properties"]["GatewayResponses"]
+    responses = resources["Api"]["Properties"]["GatewayResponses"]
 
-    assert "INTEGRATION_FAILURE" not in told, "it has no status of its own: what it means, DEFAULT_5XX tells"
-    assert '"retryable":true' in told["DEFAULT_5XX"]["ResponseTemplates"]["application/json"]
-    assert told["THROTTLED"]["StatusCode"] == 429
+    assert "INTEGRATION_FAILURE" not in responses, "it has no status: DEFAULT_5XX reports it"
+    assert '"retryable":true' in responses["DEFAULT_5XX"]["ResponseTemplates"]["application/json"]
+    assert responses["THROTTLED"]["StatusCode"] == 429
 
 
 def test_web_pages_may_read_the_gateways_own_errors_where_they_may_call_it(resources: dict[str, Resource]) -> None:

@@ -1,4 +1,4 @@
-"""The stack's own OpenSearch domain: only where it is asked for, encrypted, kept, closed to all but the functions."""
+"""The stack's own OpenSearch domain: only if it is requested, encrypted, retained, closed to all but the functions."""
 
 import tomllib
 
@@ -12,7 +12,7 @@ SAMCONFIG = tomllib.loads((REPOSITORY / "samconfig.toml").read_text("utf-8"))
 MAY_POST = {"_msearch", "_count", "_refresh", "_delete_by_query"}  # to search and to remove; writing is `_bulk`
 
 
-def test_the_domain_is_made_only_where_it_is_asked_for_and_is_then_kept(
+def test_the_domain_is_made_only_if_it_is_requested_and_is_then_retained(
     template: Resource, resources: dict[str, Resource]
 ) -> None:
     parameter = template["Parameters"]["OpenSearchDomain"]
@@ -80,7 +80,7 @@ def test_the_domain_admits_each_role_to_what_the_roles_own_policies_allow(resour
         for action in listed(statement["Action"])
         for place in listed(statement["Resource"])
     }
-    held = {
+    allowed = {
         (role, action, place["Fn::Sub"].removeprefix("${IndexDomain.Arn}"))
         for name, statement in allowed_statements(resources)
         for role in roles_of(resources, name)
@@ -89,7 +89,7 @@ def test_the_domain_admits_each_role_to_what_the_roles_own_policies_allow(resour
         if action.startswith("es:")
     }
 
-    assert admitted == held
+    assert admitted == allowed
 
 
 def test_without_an_index_parameter_the_bucket_index_is_deployed_and_a_domain_goes_before_it(

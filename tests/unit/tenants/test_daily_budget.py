@@ -44,9 +44,9 @@ def test_no_answer_is_made_once_the_tokens_of_the_day_are_used(world: World) -> 
     with pytest.raises(RateLimitedError) as raised:
         ask(world)
 
-    told = raised.value.details
-    assert (told["limited"], told["limit"], told["used"], told["until"]) == ("tokens", 100, 100, NIGHT)
-    assert told["retry_after_s"] == 16 * 3_600
+    details = raised.value.details
+    assert (details["limited"], details["limit"], details["used"], details["until"]) == ("tokens", 100, 100, NIGHT)
+    assert details["retry_after_s"] == 16 * 3_600
     assert world.chat.asked == []
 
 
@@ -65,7 +65,7 @@ def test_searches_use_no_tokens_and_go_on(world: World) -> None:
     assert world.texts("alpha") == ["alpha"]
 
 
-def test_the_next_day_has_a_budget_of_its_own(world: World) -> None:
+def test_the_next_day_has_a_new_budget(world: World) -> None:
     bounded(world, daily_tokens=1).put("team/a.md", "alpha")
     used(world, prompt_tokens=1)
     world.now_s += DAY_S

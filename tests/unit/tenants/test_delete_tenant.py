@@ -54,7 +54,7 @@ class Town:
         assert found is not None
         return found
 
-    def kept(self, tenant: str) -> list[str]:
+    def stored(self, tenant: str) -> list[str]:
         """Where something of a tenant is left."""
         world = self.world
         at = [f"documents {each.key}" for each in world.documents.entries(f"{tenant}/")]
@@ -72,11 +72,11 @@ def town() -> Town:
 
 
 def test_every_place_is_emptied_and_counted(town: Town) -> None:
-    assert town.kept("acme")
+    assert town.stored("acme")
 
     receipt = town.delete()
 
-    assert town.kept("acme") == []
+    assert town.stored("acme") == []
     assert receipt.versions == 6  # pump, old twice, gone and its marker, settings
     assert receipt.documents == 4
     assert receipt.receipts == 1
@@ -87,7 +87,7 @@ def test_every_place_is_emptied_and_counted(town: Town) -> None:
 def test_its_key_opens_nothing_and_a_tenant_of_the_same_name_begins_with_nothing(town: Town) -> None:
     town.delete()
     town.world.app.operate.operator.create_tenant("acme")
-    town.world.now_s += 61  # keys are remembered for a minute
+    town.world.now_s += 61  # keys are cached for a minute
 
     with pytest.raises(UnauthenticatedError):
         town.world.app.tenants.directory.caller(town.secret)
@@ -96,12 +96,12 @@ def test_its_key_opens_nothing_and_a_tenant_of_the_same_name_begins_with_nothing
 
 def test_a_neighbour_whose_name_begins_alike_keeps_everything(town: Town) -> None:
     index = town.tenant("acme-b").index
-    before = town.kept("acme-b"), town.world.index.count(index, Deadline.after(5))
+    before = town.stored("acme-b"), town.world.index.count(index, Deadline.after(5))
     assert before[1] > 0
 
     town.delete()
 
-    assert (town.kept("acme-b"), town.world.index.count(index, Deadline.after(5))) == before
+    assert (town.stored("acme-b"), town.world.index.count(index, Deadline.after(5))) == before
     assert town.world.registry.api_key(key_hash(town.neighbours_secret)) is not None
 
 
@@ -128,7 +128,7 @@ def test_cut_off_in_between_it_stays_disabled_and_the_same_call_removes_the_rest
     town.world.state.fail_with = None
     town.delete()
 
-    assert town.kept("acme") == []
+    assert town.stored("acme") == []
 
 
 def test_an_unknown_tenant_is_an_error(town: Town) -> None:

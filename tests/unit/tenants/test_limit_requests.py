@@ -71,7 +71,7 @@ def test_an_environment_writes_at_most_once_a_second(environments: Environments)
     assert environments.counts.writes <= 2 * 11
 
 
-def test_the_next_minute_begins_anew(environments: Environments) -> None:
+def test_the_next_minute_begins_with_no_requests(environments: Environments) -> None:
     rates = RateLimits(key_per_minute=2)
     assert environments.admitted(4, rates, step_s=1.1) == 2
 

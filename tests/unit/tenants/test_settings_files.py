@@ -64,7 +64,7 @@ def test_an_invalid_file_is_listed_as_failed_and_the_last_valid_one_stays_in_for
     assert settings(world).min_relevance == 0.25
 
 
-def test_every_problem_of_a_long_list_is_told(world: World) -> None:
+def test_every_problem_of_a_long_list_is_reported(world: World) -> None:
     drop(world, OWN, **{f"unknown_setting_{number}": number for number in range(30)})
 
     error = world.head(OWN).error

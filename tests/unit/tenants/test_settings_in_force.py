@@ -28,8 +28,8 @@ def test_request_wins_over_vault_over_tenant_over_environment() -> None:
 
     values = found.values
     assert (values.min_relevance, values.max_linked_docs, values.fusion, values.max_link_depth) == (0.3, 3, "rrf", 1)
-    told = found.to_dict()
-    assert [told[name]["from"] for name in ("min_relevance", "max_linked_docs", "fusion", "max_link_depth")] == [
+    shown = found.to_dict()
+    assert [shown[name]["from"] for name in ("min_relevance", "max_linked_docs", "fusion", "max_link_depth")] == [
         "request",
         "vault",
         "tenant",

@@ -69,9 +69,9 @@ def test_two_codes_do_not_get_in_each_others_way(codes: SignInCodes) -> None:
 def test_the_store_holds_neither_the_code_nor_the_credential(codes: SignInCodes, store: MemoryStoredReplies) -> None:
     code, _ = codes.make(SECRET)
 
-    held = json.dumps([(*key, str(item.body)) for key, item in store._items.items()])
-    assert code not in held
-    assert SECRET not in held
+    stored = json.dumps([(*key, str(item.body)) for key, item in store._items.items()])
+    assert code not in stored
+    assert SECRET not in stored
 
 
 def test_a_credential_that_is_too_long_is_refused(codes: SignInCodes) -> None:

@@ -72,8 +72,8 @@ class ApplySettings:
             self._admissions.begin(key.tenant, key.vault, stored.modified_at)
         elif tenant.settings_of(key.vault).get("golden_questions"):
             self._admissions.end(key.tenant, key.vault)
-        kept = StoredSettings(values, claimed.revision, stored.version_id)
-        self._registry.keep_settings(key.tenant, key.vault, kept)
+        applied = StoredSettings(values, claimed.revision, stored.version_id)
+        self._registry.keep_settings(key.tenant, key.vault, applied)
         self._registry.activate(self._detail(claimed, stored, body, values), self._clock())
         self._registry.forget(key, claimed.revision)
         self._directory.forget(key.tenant)
