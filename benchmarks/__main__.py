@@ -301,8 +301,8 @@ def whole(options: argparse.Namespace) -> int:
             before = earlier.results if earlier and same else None
             found = merged(before, outcomes, time.monotonic() - began, resumed=options.resume)
             measured = [name for name, each in found["runs"].items() if each["what"] in {KEPT, MISSED}]
-            kept = sorted(of for name in measured for of in BENCHMARKS[name].records)
-            records.keep("bench", found | {"records": kept}, {"ragdrop": __version__})
+            stored = sorted(of for name in measured for of in BENCHMARKS[name].records)
+            records.keep("bench", found | {"records": stored}, {"ragdrop": __version__})
 
     UnattendedRun(execute, wrote, report, limit_s=3_600 * options.hours).run(jobs)
     code = run([sys.executable, "-m", "benchmarks.report", "--write"])

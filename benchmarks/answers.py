@@ -98,8 +98,8 @@ def main() -> int:
     with LocalEmbeddings() as model, pushed(collection, model) as place:
 
         def similarity(question: str, passages: Sequence[str]) -> list[float]:
-            [wanted] = model.embed([question])
-            return [sum(map(mul, wanted, given)) for given in model.embed(passages)]
+            [required] = model.embed([question])
+            return [sum(map(mul, required, given)) for given in model.embed(passages)]
 
         place.app.ports.chat = ScriptedChatModel(lambda messages: answer(messages[-1].content, similarity))
         rows = {

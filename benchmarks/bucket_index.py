@@ -70,8 +70,10 @@ def _measured(size: int, vectors: str, words: int) -> tuple[dict[str, float], di
     with tempfile.TemporaryDirectory(prefix="ragdrop-bench-") as folder:
         written: dict[str, float] = _process("write", folder, size, vectors, words)
         asked = _process("read", folder, vectors, SERIES_S)
-        wanted = [each.vector for each in questions(QUESTIONS, VECTORS[vectors])[:COMPARED] if each.vector is not None]
-        exact = nearest(wanted, _rows(Path(folder) / FLOATS), LIMIT)
+        required = [
+            each.vector for each in questions(QUESTIONS, VECTORS[vectors])[:COMPARED] if each.vector is not None
+        ]
+        exact = nearest(required, _rows(Path(folder) / FLOATS), LIMIT)
         asked["recall"] = _share(asked.pop("found"), exact)
         return written, asked
 
@@ -101,13 +103,13 @@ def of_local_model() -> dict[tuple[str, int], float]:
         for name in RETRIEVAL:
             collection = load(folder / name)
             chunks = indexed_chunks(collection, model)
-            wanted = model.embed(list(collection.questions.values()))
+            required = model.embed(list(collection.questions.values()))
             ids = [each.id for each in chunks]
-            exact = nearest(wanted, (unit(each.vector).tobytes() for each in chunks), LIMIT)
+            exact = nearest(required, (unit(each.vector).tobytes() for each in chunks), LIMIT)
             with tempfile.TemporaryDirectory(prefix="ragdrop-bench-") as copies:
                 index, ref = bucket_index(Path(copies)), index_ref("bench")
                 index.upsert(ref, chunks, Deadline.after(900.0))
-                queries = [CandidateQuery(None, vector, Filters(), LIMIT) for vector in wanted]
+                queries = [CandidateQuery(None, vector, Filters(), LIMIT) for vector in required]
                 hits = [index.candidates(ref, [each], Deadline.after(60.0))[0].vector for each in queries]
             places = {id_: place for place, id_ in enumerate(ids)}
             numbers = [[places[hit.chunk_id] for hit in each] for each in hits]

@@ -59,7 +59,7 @@ def unit(values: Vector) -> array[float]:
     return array("f", [number / length for number in values])
 
 
-def nearest(wanted: Sequence[Vector], rows: Iterable[bytes], limit: int) -> list[list[int]]:
+def nearest(required: Sequence[Vector], rows: Iterable[bytes], limit: int) -> list[list[int]]:
     """For each vector the numbers of the *limit* rows with the largest cosine, best first.
 
     *rows* are vectors at length 1, each as the bytes of its 32-bit floats.
@@ -68,21 +68,21 @@ def nearest(wanted: Sequence[Vector], rows: Iterable[bytes], limit: int) -> list
     >>> nearest([array("f", [2.0, 1.0])], made, 2)
     [[1, 0]]
     """
-    size = len(wanted[0])
-    asked = memoryview(b"".join(unit(each).tobytes() for each in wanted)).cast("f", shape=[len(wanted), size])
-    best: list[list[tuple[float, int]]] = [[] for _ in wanted]
+    size = len(required[0])
+    asked = memoryview(b"".join(unit(each).tobytes() for each in required)).cast("f", shape=[len(required), size])
+    best: list[list[tuple[float, int]]] = [[] for _ in required]
     first = 0
     left = iter(rows)
     while block := list(islice(left, AT_ONCE)):
         shaped = memoryview(b"".join(block)).cast("f", shape=[len(block), size])
         found: Any = simsimd.cdist(asked, shaped, "dot")
         cosines = memoryview(found).cast("B").cast("d")
-        for at, held in enumerate(best):
+        for at, present in enumerate(best):
             own = cosines[at * len(block) : (at + 1) * len(block)].tolist()
-            held += [(cosine, -(first + number)) for number, cosine in enumerate(own)]
-            best[at] = heapq.nlargest(limit, held)
+            present += [(cosine, -(first + number)) for number, cosine in enumerate(own)]
+            best[at] = heapq.nlargest(limit, present)
         first += len(block)
-    return [[-number for _, number in held] for held in best]
+    return [[-number for _, number in present] for present in best]
 
 
 def clustered(source: random.Random) -> Vector:

@@ -167,15 +167,17 @@ def _registered(name: str, part: IndexRef, chunks: Sequence[IndexedChunk]) -> tu
     registry.create_tenant(Tenant(name, ActiveIndex(part.name, SPACE, ChunkingPlan())))
     documents = 0
     for key, group in groupby(chunks, key=lambda chunk: chunk.key):
-        held = list(group)
+        present = list(group)
         # a first revision is the time in milliseconds
         registry.claim(key, None, Claim("v1", None, "m", 0.0, None, REVISION / 1_000))
-        registry.activate(Detail(key, REVISION, held[0].facts, len(held), "", 0, "", "text/markdown", "stated"), 0.0)
-        pieces = [each.chunk for each in held]
+        registry.activate(
+            Detail(key, REVISION, present[0].facts, len(present), "", 0, "", "text/markdown", "stated"), 0.0
+        )
+        pieces = [each.chunk for each in present]
         # the fit reads places and vectors alone, so the text need only be as long
-        text = ParsedDocument("\n" * held[-1].chunk.end, "markdown", "text/markdown")
-        kept = revisions.write_text(key, REVISION, text)
-        revisions.write_chunks(kept, part.name, pieces, [each.vector for each in held])
+        text = ParsedDocument("\n" * present[-1].chunk.end, "markdown", "text/markdown")
+        stored = revisions.write_text(key, REVISION, text)
+        revisions.write_chunks(stored, part.name, pieces, [each.vector for each in present])
         documents += 1
     registry.add_to_tenant(name, vault=name, documents=documents, chunks=len(chunks))
     return registry, revisions
@@ -202,8 +204,8 @@ def random_relevances(each: Measured, calibration: Calibration) -> list[float]:
 
 
 def passing_share(relevances: Iterable[float]) -> float:
-    held = list(relevances)
-    return sum(each >= OPERATING_RELEVANCE for each in held) / len(held)
+    present = list(relevances)
+    return sum(each >= OPERATING_RELEVANCE for each in present) / len(present)
 
 
 @contextmanager
@@ -269,11 +271,11 @@ def reliability(measured: Measured) -> list[tuple[float, float]]:
     weight = own / max(len(scored) - own, 1)
     points = []
     for low, high in pairwise(EDGES):
-        held = [(score, 1.0 if mine else weight, mine) for score, mine in scored if low <= score < high]
-        if len(held) >= FEWEST:
-            total = sum(each for _, each, _ in held)
-            mean = sum(score * each for score, each, _ in held) / total
-            points.append((mean, sum(each for _, each, mine in held if mine) / total))
+        present = [(score, 1.0 if mine else weight, mine) for score, mine in scored if low <= score < high]
+        if len(present) >= FEWEST:
+            total = sum(each for _, each, _ in present)
+            mean = sum(score * each for score, each, _ in present) / total
+            points.append((mean, sum(each for _, each, mine in present if mine) / total))
     return points
 
 

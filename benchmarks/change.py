@@ -149,8 +149,8 @@ class PeerLife:
         return self._hits([ANY_QUESTION], EVERYTHING)[0]
 
     def _hits(self, queries: Sequence[str], limit: int) -> list[list[GivenText]]:
-        told = self._peer.ask("hits", queries=list(queries), limit=limit)["hits"]
-        return [[GivenText(each["id"], each["text"]) for each in hits] for hits in told]
+        reported = self._peer.ask("hits", queries=list(queries), limit=limit)["hits"]
+        return [[GivenText(each["id"], each["text"]) for each in hits] for hits in reported]
 
 
 @contextmanager
@@ -158,10 +158,10 @@ def peer_life(
     name: str, configuration: str, *, opensearch_url: str, embedding_url: str
 ) -> Iterator[tuple[PeerLife, Mapping[str, Any]]]:
     """A framework over an empty index, and what it told of itself: versions, and how it keeps up to date."""
-    with ExitStack() as held:
-        folder = Path(held.enter_context(TemporaryDirectory(prefix="ragdrop-change-")))
-        peer = held.enter_context(PeerProcess(name))
-        told = peer.open(
+    with ExitStack() as present:
+        folder = Path(present.enter_context(TemporaryDirectory(prefix="ragdrop-change-")))
+        peer = present.enter_context(PeerProcess(name))
+        reported = peer.open(
             embedding_url=embedding_url,
             embedding_model=MODEL,
             dimension=DIMENSION,
@@ -170,7 +170,7 @@ def peer_life(
             configuration=configuration,
             folder=str(folder),
         )
-        yield PeerLife(peer, folder / "files"), told
+        yield PeerLife(peer, folder / "files"), reported
         peer.ask("close")
 
 

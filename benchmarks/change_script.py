@@ -95,8 +95,8 @@ class _Life:
         self.put(path, "\n\n".join(["# Notes", *(self._paragraph() for _ in range(count))]) + "\n")
 
     def edit(self, path: str) -> None:
-        *kept, _ = self.files[path].split("\n\n")
-        self.put(path, "\n\n".join([*kept, self._paragraph()]) + "\n")
+        *stored, _ = self.files[path].split("\n\n")
+        self.put(path, "\n\n".join([*stored, self._paragraph()]) + "\n")
 
     def delete(self, path: str) -> None:
         del self.files[path]

@@ -85,7 +85,7 @@ def covered(spans: list[Span], references: list[Span]) -> int:
 
 def score(scores: Scores, ranked: list[Span], spans: list[Span], references: list[Span]) -> None:
     """Add one question: *ranked* are all chunks, best first; *spans* the same in any order."""
-    wanted = covered(references, references)
+    required = covered(references, references)
     top = ranked[:TOP]
     hits = covered(top, references)
     budget, used = [], 0
@@ -97,17 +97,17 @@ def score(scores: Scores, ranked: list[Span], spans: list[Span], references: lis
     touched = [span for span in spans if any(span[0] < last and first < span[1] for first, last in references)]
     whole = covered(touched, references)
     scores.questions += 1
-    scores.recall += hits / wanted
+    scores.recall += hits / required
     scores.precision += hits / sum(end - start for start, end in top)
-    scores.budget_recall += covered(budget, references) / wanted
-    scores.omega += whole / (sum(end - start for start, end in touched) + wanted - whole)
+    scores.budget_recall += covered(budget, references) / required
+    scores.omega += whole / (sum(end - start for start, end in touched) + required - whole)
 
 
 def questions(folder: Path) -> dict[str, list[tuple[str, list[Span]]]]:
     found: dict[str, list[tuple[str, list[Span]]]] = {}
     with (folder / "questions_df.csv").open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):
-            spans = [(held["start_index"], held["end_index"]) for held in json.loads(row["references"])]
+            spans = [(values["start_index"], values["end_index"]) for values in json.loads(row["references"])]
             found.setdefault(row["corpus_id"], []).append((row["question"], spans))
     return found
 
@@ -117,7 +117,7 @@ def measure(folder: Path, sizes: list[tuple[int, int]]) -> Grid:
     totals: dict[str, Scores] = {}
     with LocalEmbeddings() as model:
         splitter = SemanticSplitter(lambda: model.tokenizer)
-        for corpus, held in sorted(asked.items()):
+        for corpus, values in sorted(asked.items()):
             text = (folder / "corpora" / f"{corpus}.md").read_bytes().decode()
             document = read_markdown(text.encode())
             ways = {"plain recursive, 400": plain(text)}
@@ -127,8 +127,8 @@ def measure(folder: Path, sizes: list[tuple[int, int]]) -> Grid:
             for name, spans in ways.items():
                 scores = totals.setdefault(name, Scores())
                 scores.chunks += len(spans)
-                ranked = model.ranked([question for question, _ in held], [text[slice(*span)] for span in spans])
-                for (_, references), order in zip(held, ranked, strict=True):
+                ranked = model.ranked([question for question, _ in values], [text[slice(*span)] for span in spans])
+                for (_, references), order in zip(values, ranked, strict=True):
                     score(scores, [spans[place] for place in order], spans, references)
                 print(f"{corpus}: {name}: {len(spans)} chunks", file=sys.stderr, flush=True)
     budget = f"recall of {BUDGET_CHARACTERS:,} characters"

@@ -78,7 +78,7 @@ def shown(groups: Mapping[str, Sequence[PerturbedCase]], note: str) -> Grid:
 
 
 def check_ms(
-    held: Sequence[SourcePassage], ask: AskVerifier | None = None, *, clock: Callable[[], float] = time.process_time
+    sources: Sequence[SourcePassage], ask: AskVerifier | None = None, *, clock: Callable[[], float] = time.process_time
 ) -> float:
     """Milliseconds to check 30 sentences over 10 chunks that were not seen before; the median.
 
@@ -87,7 +87,7 @@ def check_ms(
     spent = []
     for first in range(0, 70, 10):
         segments, said = [], []
-        for number, passage in enumerate(held[first : first + 10], start=1):
+        for number, passage in enumerate(sources[first : first + 10], start=1):
             facts = Facts(title="passage", version_id="v", indexed_at="2026-01-01T00:00:00Z")
             chunk = Chunk(0, 0, len(passage.text), passage.text)
             segments.append(Segment(number, Hit(DocumentKey("bench", "vault", f"{number}.md"), 1, chunk, facts)))
@@ -106,14 +106,14 @@ def main() -> int:
     """Measure and print; 1 where a floor is missed, nothing to do without the data."""
     options = records.parser(__doc__).parse_args()
     data = needed_data("citations")
-    held = passages(data)
+    sources = passages(data)
     groups = {
-        "all planted faults": false_cases(held, CASES, SEED),
-        "all true sentences": true_cases(held, CASES, SEED + 1),
+        "all planted faults": false_cases(sources, CASES, SEED),
+        "all true sentences": true_cases(sources, CASES, SEED + 1),
     }
     spent_ms = check_ms(other_passages(data))
-    told = f"`citation_check_ms` of {SENTENCES} sentences over 10 chunks: {spent_ms:.0f} (budget 50)."
-    publish("citations", [shown(groups, told)], write=options.write)
+    reported = f"`citation_check_ms` of {SENTENCES} sentences over 10 chunks: {spent_ms:.0f} (budget 50)."
+    publish("citations", [shown(groups, reported)], write=options.write)
     shares = [share(cases) for cases in groups.values()]
     return int(shares[0] < MIN_CAUGHT or shares[1] > MAX_REFUSED)
 

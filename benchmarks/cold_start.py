@@ -229,8 +229,8 @@ class Imports:
     def once(self, function: Function, modules: Sequence[str] | None = None) -> dict[str, Any]:
         """One import; of *modules* one by one instead of the function's where they are given."""
         done = self._run(function, modules, ())
-        told: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-        return told
+        reported: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+        return reported
 
     def rounds(self, functions: Sequence[Function], count: int) -> dict[str, dict[str, Any]]:
         """Medians over *count* rounds in which each function is imported once, after one round that is not counted.
@@ -246,11 +246,11 @@ class Imports:
         found: dict[str, list[dict[str, Any]]] = {each.name: [] for each in functions}
         for _ in range(count):
             for each in functions:
-                told = self.once(each)
+                reported = self.once(each)
                 if each.name in others:
-                    told["alone_cpu_s"] = self.once(each, others[each.name])["cpu_s"]
-                    told["alone"] = told["cpu_s"] / told["alone_cpu_s"]
-                found[each.name].append(told)
+                    reported["alone_cpu_s"] = self.once(each, others[each.name])["cpu_s"]
+                    reported["alone"] = reported["cpu_s"] / reported["alone_cpu_s"]
+                found[each.name].append(reported)
         return {name: _middle(tries) for name, tries in found.items()}
 
     def _run(

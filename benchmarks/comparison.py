@@ -48,7 +48,7 @@ def row(what: str, values: Sequence[float | None], digits: int, *, most: bool = 
 def of_each(systems: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
     """What *systems* hold of ragdrop and of each framework: the first that is called so; None where there is none."""
     return [
-        next((held for called, held in systems.items() if called.partition(",")[0] == name), None)
+        next((present for called, present in systems.items() if called.partition(",")[0] == name), None)
         for name in (OWN, *names)
     ]
 
@@ -126,24 +126,24 @@ def pace_rows(record: BenchmarkRecord, names: Sequence[str]) -> list[str]:
     ]
 
 
-def comparison_table(kept: Mapping[str, BenchmarkRecord]) -> str:
+def comparison_table(stored: Mapping[str, BenchmarkRecord]) -> str:
     """A column for each, a row for each thing that a kept record has measured; the best of a row stands in bold."""
     names = list(NAMES.values())
-    collections = [name for name in QUALITY if name in kept]
-    rows = quality_rows({name: kept[name] for name in collections}) if collections else []
-    rows += speed_rows(kept["peers_speed"]) if "peers_speed" in kept else []
-    rows += [line for name, rows_of in ROWS.items() if name in kept for line in rows_of(kept[name], names)]
+    collections = [name for name in QUALITY if name in stored]
+    rows = quality_rows({name: stored[name] for name in collections}) if collections else []
+    rows += speed_rows(stored["peers_speed"]) if "peers_speed" in stored else []
+    rows += [line for name, rows_of in ROWS.items() if name in stored for line in rows_of(stored[name], names)]
     head = f"| | ragdrop | {' | '.join(NAMES.values())} |"
     return "\n".join([head, "|---|" + "---|" * (len(NAMES) + 1), *rows])
 
 
-def quality_rows(kept: Mapping[str, BenchmarkRecord]) -> list[str]:
+def quality_rows(stored: Mapping[str, BenchmarkRecord]) -> list[str]:
     """Mean nDCG@10 over the collections, as recommended and with the best configuration that was tried."""
 
     def mean(contender: str) -> float:
-        return fmean(record.results["contenders"][contender]["ndcg_at_10"] for record in kept.values())
+        return fmean(record.results["contenders"][contender]["ndcg_at_10"] for record in stored.values())
 
-    *others, last = [name.removeprefix("peers_quality_") for name in kept]
+    *others, last = [name.removeprefix("peers_quality_") for name in stored]
     where = f", mean of {', '.join(others)} and {last}" if others else f" on {last}"
     own = mean(OWN_QUALITY)
     recommended = [mean(title(name, each[0])) for name, each in CONFIGURATIONS.items()]
@@ -158,43 +158,43 @@ def speed_rows(record: BenchmarkRecord) -> list[str]:
     """Milliseconds of a question at the smallest size measured; docs/evidence/performance.md has all figures."""
     size = record.results[0]
     found = []
-    for callers, held in size["callers"].items():
+    for callers, present in size["callers"].items():
         others = [title(name, each[0]) for name, each in CONFIGURATIONS.items()]
         ours = [OWN_SPEED, *others]
         who = "one caller" if callers == "1" else f"{callers} callers"
         what = f"a question over {size['chunks']:,} chunks, {who}"
-        found.append(row(f"{what}: p50, ms", [_of(held, name, "p50_ms") for name in ours], 1))
-        if OWN_BUCKET_TITLE in held:
-            bucket = [_of(held, name, "p50_ms") for name in (OWN_BUCKET_TITLE, *others)]
+        found.append(row(f"{what}: p50, ms", [_of(present, name, "p50_ms") for name in ours], 1))
+        if OWN_BUCKET_TITLE in present:
+            bucket = [_of(present, name, "p50_ms") for name in (OWN_BUCKET_TITLE, *others)]
             found.append(row("the same, ragdrop with its bucket index", bucket, 1))
-        whole = [cpu_of_all(held[name]) if name in held else None for name in ours]
+        whole = [cpu_of_all(present[name]) if name in present else None for name in ours]
         if not any(whole):
-            found.append(row(f"{what}: CPU of the caller, ms", [_of(held, name, "cpu_ms") for name in ours], 1))
+            found.append(row(f"{what}: CPU of the caller, ms", [_of(present, name, "cpu_ms") for name in ours], 1))
         elif callers == "1":
             found.append(row(f"{what}: CPU of caller, node and embedding server, ms", whole, 1))
     return found
 
 
-def _of(held: Mapping[str, Mapping[str, float]], name: str, figure: str) -> float | None:
-    return held[name][figure] if name in held else None
+def _of(present: Mapping[str, Mapping[str, float]], name: str, figure: str) -> float | None:
+    return present[name][figure] if name in present else None
 
 
-def goals_table(kept: Mapping[str, BenchmarkRecord]) -> str:
+def goals_table(stored: Mapping[str, BenchmarkRecord]) -> str:
     """A row a goal of which there is a record; what misses stands in bold."""
-    rows = [row for name, rows_of in GOALS.items() if name in kept for row in rows_of(kept[name].results)]
+    rows = [row for name, rows_of in GOALS.items() if name in stored for row in rows_of(stored[name].results)]
     lines = [f"| {goal} | {seen if met else f'**{seen}**'} | {'yes' if met else 'no'} |" for goal, seen, met in rows]
     table = "\n".join(["| goal | seen | met |", "|---|---|---|", *lines])
-    return f"{table}\n\n{of_one_run(kept)}" if "bench" in kept else table
+    return f"{table}\n\n{of_one_run(stored)}" if "bench" in stored else table
 
 
-def of_one_run(kept: Mapping[str, BenchmarkRecord]) -> str:
+def of_one_run(stored: Mapping[str, BenchmarkRecord]) -> str:
     """Which of the records above come from the last whole run, and whether one command made it."""
-    bench = kept["bench"]
+    bench = stored["bench"]
     commands, minutes = bench.results["commands"], bench.results["minutes"]
-    used = [name for name in GOALS if name in kept]
-    same = {name for name in used if name in bench.results["records"] and kept[name].commit == bench.commit}
+    used = [name for name in GOALS if name in stored]
+    same = {name for name in used if name in bench.results["records"] and stored[name].commit == bench.commit}
     how = "one `make bench`" if commands == 1 else f"a `make bench` that was resumed ({commands} commands)"
-    others_of = [f"{name} ({kept[name].date}, {kept[name].commit})" for name in used if name not in same]
+    others_of = [f"{name} ({stored[name].date}, {stored[name].commit})" for name in used if name not in same]
     rest = f"; not from it: {', '.join(others_of)}" if others_of else ""
     return (
         f"{len(same)} of {len(used)} records come from {how} of {minutes:.0f} minutes, {bench.date}, "
@@ -204,20 +204,20 @@ def of_one_run(kept: Mapping[str, BenchmarkRecord]) -> str:
 
 def speed_goals(found: Any) -> list[Row]:
     """Beside its own raw calls and beside every framework, one caller, the smallest size measured."""
-    held = found[0]["callers"]["1"]
-    own = held[OWN_SPEED]
+    present = found[0]["callers"]["1"]
+    own = present[OWN_SPEED]
     titles = [title(name, each[0]) for name, each in CONFIGURATIONS.items()]
-    theirs = {called: held[called] for called in titles if called in held}
-    ratio = own["p50_ms"] / held[RAW_CALLS]["p50_ms"]
+    theirs = {called: present[called] for called in titles if called in present}
+    ratio = own["p50_ms"] / present[RAW_CALLS]["p50_ms"]
     rows = [(f"search p50 at most {FLOOR} x its raw calls", f"{ratio:.2f} x", ratio <= FLOOR)]
     for figure, what in (("p50_ms", "p50"), ("cpu_ms", "processor time")):
         name = min(theirs, key=lambda one: theirs[one][figure])
         seen = f"{own[figure]:.1f} ms; {name}: {theirs[name][figure]:.1f} ms"
         rows.append((f"search {what} lower than every framework's", seen, own[figure] <= theirs[name][figure]))
-    own_ms = own["cpu_ms"] - held[RAW_CALLS]["cpu_ms"]
+    own_ms = own["cpu_ms"] - present[RAW_CALLS]["cpu_ms"]
     rows.append((f"own processor time a search at most {OWN_CPU_MS:.0f} ms", f"{own_ms:.1f} ms", own_ms <= OWN_CPU_MS))
-    if OWN_BUCKET_TITLE in held and IN_PROCESS in held:
-        bucket_ms, other_ms = (held[one]["p50_ms"] for one in (OWN_BUCKET_TITLE, IN_PROCESS))
+    if OWN_BUCKET_TITLE in present and IN_PROCESS in present:
+        bucket_ms, other_ms = (present[one]["p50_ms"] for one in (OWN_BUCKET_TITLE, IN_PROCESS))
         seen = f"{bucket_ms:.1f} ms; {IN_PROCESS}: {other_ms:.1f} ms"
         rows.append(("search p50 with the bucket index lower than txtai's in process", seen, bucket_ms <= other_ms))
     return rows

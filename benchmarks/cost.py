@@ -56,7 +56,7 @@ UNIT_COSTS = Path(__file__).resolve().parents[1] / "layers/common/python/ragdrop
 PACKAGES = ("moto", "boto3", "opensearch-py")
 
 
-def kept(usages: Mapping[str, Usage]) -> dict[str, Any]:
+def stored(usages: Mapping[str, Usage]) -> dict[str, Any]:
     """The usages of operations as JSON can hold them."""
     return {
         name: {
@@ -150,9 +150,9 @@ def _steps(new: Usage, changed: Usage) -> list[str]:
     return [*rows, f"| **{len(new.steps)} and {len(changed.steps)} requests** | | {' | '.join(totals)} |"]
 
 
-def _items(told: str) -> str:
+def _items(reported: str) -> str:
     """The items of a request in words."""
-    return ", ".join(KINDS.get(kind, kind) for kind in told.partition(": ")[2].split(", "))
+    return ", ".join(KINDS.get(kind, kind) for kind in reported.partition(": ")[2].split(", "))
 
 
 def _form(items: str) -> str:
@@ -173,7 +173,7 @@ def counted(url: str | None) -> dict[str, Usage]:
 def main() -> int:
     options = records.parser(__doc__).parse_args()
     with shared_node() as url:
-        results = {"bucket": kept(counted(None)), "opensearch": kept(counted(url))}
+        results = {"bucket": stored(counted(None)), "opensearch": stored(counted(url))}
     if not options.write:
         print(cost_table(results))
         return 0

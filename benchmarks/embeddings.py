@@ -129,14 +129,14 @@ class EmbeddingsCache:
         names = list(keys)
         found: dict[str, array[float]] = {}
         for first in range(0, len(names), AT_ONCE):
-            wanted = names[first : first + AT_ONCE]
-            marks = ", ".join("?" * len(wanted))
-            rows = self._file.execute(f"SELECT key, vector FROM embeddings WHERE key IN ({marks})", wanted)  # noqa: S608
+            requested = names[first : first + AT_ONCE]
+            marks = ", ".join("?" * len(requested))
+            rows = self._file.execute(f"SELECT key, vector FROM embeddings WHERE key IN ({marks})", requested)  # noqa: S608
             found.update((keys[key], array("f", vector)) for key, vector in rows)
         return found
 
     def put(self, vectors: Mapping[str, array[float]]) -> None:
-        rows: Iterable[tuple[bytes, bytes]] = ((self._key(text), held.tobytes()) for text, held in vectors.items())
+        rows: Iterable[tuple[bytes, bytes]] = ((self._key(text), values.tobytes()) for text, values in vectors.items())
         self._file.execute("BEGIN IMMEDIATE")
         self._file.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?)", rows)
         self._file.execute("COMMIT")
@@ -166,12 +166,12 @@ class LocalEmbeddings:
 
     @cached_property
     def tokenizer(self) -> bytes:
-        kept = cache_folder() / f"{MODEL}.tokenizer.json"
-        if not kept.exists():
-            draft = kept.with_suffix(f".{os.getpid()}")
+        stored = cache_folder() / f"{MODEL}.tokenizer.json"
+        if not stored.exists():
+            draft = stored.with_suffix(f".{os.getpid()}")
             subprocess.run([*SERVER, "--write-tokenizer", str(draft)], check=True, timeout=60)  # noqa: S603 - our own
-            draft.replace(kept)
-        return kept.read_bytes()
+            draft.replace(stored)
+        return stored.read_bytes()
 
     def ranked(self, questions: list[str], texts: list[str]) -> list[list[int]]:
         """For each question the places of all texts, nearest first by cosine."""
@@ -334,7 +334,7 @@ def embedding_process(
     """URL (ending in `/v1`) and pid of a server in a process of its own; its vectors are a model's, or *generated*."""
     port = free_port()
     command = [sys.executable, "-m", "benchmarks.embeddings", "--port", str(port), "--delay-ms", str(delay_s * 1_000)]
-    command += [flag for flag, wanted in (("--generated", generated), ("--keep", keeps)) if wanted]
+    command += [flag for flag, requested in (("--generated", generated), ("--keep", keeps)) if requested]
     process = started(command, f"http://127.0.0.1:{port}/health")
     try:
         yield f"http://127.0.0.1:{port}/v1", process.pid

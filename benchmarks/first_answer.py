@@ -84,8 +84,8 @@ def _once(
     )
     if done.returncode:
         sys.exit(f"{name} did not answer:\n{done.stderr[-2_000:]}")
-    told: dict[str, list[float]] = json.loads(done.stdout.strip().splitlines()[-1])
-    return told
+    reported: dict[str, list[float]] = json.loads(done.stdout.strip().splitlines()[-1])
+    return reported
 
 
 def first_answer_table(found: Mapping[str, Any]) -> str:
@@ -113,8 +113,8 @@ def main() -> int:
     options = parser.parse_args()
     results = measure(options.rounds)
     if options.write:
-        kept = records.keep(NAME, results, {"python": python_version()}, quick=options.rounds < ROUNDS)
-        if not kept.quick:
+        stored = records.keep(NAME, results, {"python": python_version()}, quick=options.rounds < ROUNDS)
+        if not stored.quick:
             draw("first_answer")
     print(first_answer_table(results))
     return 0

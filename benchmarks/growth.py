@@ -235,8 +235,8 @@ def main() -> int:
 def _measured(parts: Sequence[str], *, quick: bool, write: bool) -> dict[str, Any]:
     """What the parts found, each kept as soon as it is known, with what was kept of the others."""
     record = records.read("growth", records.QUICK if quick else records.WHOLE) if write else None
-    kept = record.results if record else {}
-    found: dict[str, Any] = {name: kept[name] for name in kept if name in {*PARTS, "server"}}
+    stored = record.results if record else {}
+    found: dict[str, Any] = {name: stored[name] for name in stored if name in {*PARTS, "server"}}
     again = {"server"}
     for part in _parts(parts, QUICK if quick else WHOLE):
         found |= part
@@ -249,10 +249,10 @@ def _measured(parts: Sequence[str], *, quick: bool, write: bool) -> dict[str, An
     return found
 
 
-def _parts(wanted: Sequence[str], extent: Extent) -> Iterator[dict[str, Any]]:
+def _parts(required: Sequence[str], extent: Extent) -> Iterator[dict[str, Any]]:
     """The wanted parts one by one; those of one engine on one opening of it."""
     for name, opened in ENGINES.items():
-        kinds = [kind for kind in KINDS if f"{name}-{kind}" in wanted]
+        kinds = [kind for kind in KINDS if f"{name}-{kind}" in required]
         if not kinds:
             continue
         with opened() as engine:

@@ -51,8 +51,8 @@ class BucketEngine:
         return 0.0
 
     def size_bytes(self, ref: IndexRef) -> int:
-        held = read_manifest(FolderManifests(self._state.folder).read(ref.tenant, ref.name))
-        return sum(each.size_bytes for each in held.segments)
+        present = read_manifest(FolderManifests(self._state.folder).read(ref.tenant, ref.name))
+        return sum(each.size_bytes for each in present.segments)
 
     def memory_mb(self, ref: IndexRef) -> dict[str, float]:
         """The peak of a new process that asks 20 questions, mapped pages of the segments included."""
@@ -87,8 +87,8 @@ class NodeEngine:
         return cpu_s_of(self._pid)
 
     def size_bytes(self, ref: IndexRef) -> int:
-        told = self._client.indices.stats(index=ref.name)["_all"]["primaries"]
-        return int(told["store"]["size_in_bytes"])
+        reported = self._client.indices.stats(index=ref.name)["_all"]["primaries"]
+        return int(reported["store"]["size_in_bytes"])
 
     def memory_mb(self, ref: IndexRef) -> dict[str, float]:
         """Heap in use; the index itself is in the file system's cache."""

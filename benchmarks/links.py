@@ -91,7 +91,9 @@ def by_title(collection: Collection) -> Collection:
     """The collection with its documents' titles for ids, as files in a folder are called."""
     titles = {each.id: each.title.replace("/", "-") for each in collection.documents}
     documents = [replace(each, id=titles[each.id]) for each in collection.documents]
-    relevant = {id_: {titles[name]: grade for name, grade in held.items()} for id_, held in collection.relevant.items()}
+    relevant = {
+        id_: {titles[name]: grade for name, grade in values.items()} for id_, values in collection.relevant.items()
+    }
     return replace(collection, documents=documents, relevant=relevant)
 
 

@@ -274,9 +274,9 @@ class Load:
         ramp_s = users / spawn_a_second + settle_s
         file, plan = self.folder / "samples.jsonl", self.folder / "plan.json"
         file.unlink(missing_ok=True)
-        told = {"url": self.stack.api_url, "key": self.stack.key, "paced": paced, "pause_s": self.pause_s}
-        told |= {"questions": list(self.asked[self.used if self.distinct else 0 :]), "distinct": self.distinct}
-        plan.write_text(json.dumps(told | {"samples": str(file)}), "utf-8")
+        reported = {"url": self.stack.api_url, "key": self.stack.key, "paced": paced, "pause_s": self.pause_s}
+        reported |= {"questions": list(self.asked[self.used if self.distinct else 0 :]), "distinct": self.distinct}
+        plan.write_text(json.dumps(reported | {"samples": str(file)}), "utf-8")
         command = [str(LOCUST), "-f", str(REPOSITORY / "benchmarks/load_users.py"), "--headless", "--only-summary"]
         command += ["--users", str(users + paced), "--spawn-rate", str(spawn_a_second), "--loglevel", "WARNING"]
         command += ["--run-time", f"{ramp_s + seconds:.0f}s", "--stop-timeout", "35"]
@@ -295,8 +295,8 @@ class Load:
         return [each for each in found if each["at_s"] >= begun_s + ramp_s] if paced else found
 
     def _environment(self, plan: Path) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in ("PATH", "LANG", "HOME") if name in os.environ}
-        return kept | {"LOAD_PLAN": str(plan), "NO_PROXY": "127.0.0.1,localhost"}
+        stored = {name: os.environ[name] for name in ("PATH", "LANG", "HOME") if name in os.environ}
+        return stored | {"LOAD_PLAN": str(plan), "NO_PROXY": "127.0.0.1,localhost"}
 
 
 def start_functions(stack: LiveStack, asked: Sequence[str], together: int) -> float:

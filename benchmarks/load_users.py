@@ -24,11 +24,11 @@ UNASKED = iter(PLAN["questions"])  # one process, so no two users take the same
 
 def note(kind: str, begun_at_s: float, taken_s: float, status: int, body: dict[str, Any]) -> None:
     """One line: which kind of request, when it began, how long it took, and what the answer says of itself."""
-    told = {name: body.get(name) for name in TOLD if name in body}
+    reported = {name: body.get(name) for name in TOLD if name in body}
     error = body.get("error")
     if isinstance(error, dict):
-        told["code"] = error.get("code")
-    line = {"kind": kind, "at_s": begun_at_s, "ms": taken_s * 1000, "status": status, **told}
+        reported["code"] = error.get("code")
+    line = {"kind": kind, "at_s": begun_at_s, "ms": taken_s * 1000, "status": status, **reported}
     SAMPLES.write(json.dumps(line) + "\n")
 
 
@@ -49,10 +49,10 @@ class Person(FastHttpUser):
         with self.client.post("/search", json=body, headers=headers, catch_response=True, name=kind) as response:
             taken_s = time.perf_counter() - begun_s
             try:
-                told = response.json()
+                reported = response.json()
             except (ValueError, TypeError):  # nothing came, or no JSON
-                told = {}
-            note(kind, at_s, taken_s, response.status_code, told if isinstance(told, dict) else {})
+                reported = {}
+            note(kind, at_s, taken_s, response.status_code, reported if isinstance(reported, dict) else {})
             response.success()  # what counts as an error is decided by who reads the samples
 
 

@@ -100,8 +100,8 @@ class SourceFile(CollectionDocument):
         return self.text
 
 
-def asking(place: Pushed, wanted: Sequence[tuple[str, Sequence[str]]]) -> Iterator[OwnWordsOutcome]:
-    for text, right in wanted:
+def asking(place: Pushed, required: Sequence[tuple[str, Sequence[str]]]) -> Iterator[OwnWordsOutcome]:
+    for text, right in required:
         found = place.app.query.uncached_search(Query(text), place.caller, soon())
         paths = [document.key.path for document in found.documents]
         given = place.app.generate.ask(Question(Query(text)), place.caller, soon())
@@ -109,15 +109,15 @@ def asking(place: Pushed, wanted: Sequence[tuple[str, Sequence[str]]]) -> Iterat
         yield OwnWordsOutcome(text, at, found.abstained, given.abstain_reason is not None, given.text)
 
 
-def shared_words(place: Pushed, wanted: Sequence[tuple[str, Sequence[str]]]) -> float:
+def shared_words(place: Pushed, required: Sequence[tuple[str, Sequence[str]]]) -> float:
     """The mean share of the content words of a question that the best chunk of its right documents holds."""
-    held: dict[str, list[frozenset[str]]] = {}
-    for hit in place.chunks({path for _, right in wanted for path in right}):
-        held.setdefault(hit.key.path, []).append(content_words(f"{hit.facts.title}\n{hit.chunk.in_context}"))
+    values: dict[str, list[frozenset[str]]] = {}
+    for hit in place.chunks({path for _, right in required for path in right}):
+        values.setdefault(hit.key.path, []).append(content_words(f"{hit.facts.title}\n{hit.chunk.in_context}"))
     shares = []
-    for text, right in wanted:
+    for text, right in required:
         words = content_words(text)
-        chunks = [chunk for path in right for chunk in held.get(path, [])]
+        chunks = [chunk for path in right for chunk in values.get(path, [])]
         shares.append(max((len(words & chunk) / max(1, len(words)) for chunk in chunks), default=0.0))
     return sum(shares) / max(1, len(shares))
 
@@ -132,8 +132,8 @@ def measure(
     texts = {str(number): text for number, text in enumerate([text for text, _ in half.asked] + half.foreign)}
 
     def similarity(question: str, passages: Sequence[str]) -> list[float]:
-        [wanted] = model.embed([question])
-        return [sum(map(mul, wanted, given)) for given in model.embed(passages)]
+        [required] = model.embed([question])
+        return [sum(map(mul, required, given)) for given in model.embed(passages)]
 
     with pushed(Collection(vault, documents_of(folder), texts, {}, {}), model) as place:
         place.app.ports.chat = ScriptedChatModel(lambda messages: answer(messages[-1].content, similarity))

@@ -103,9 +103,9 @@ def claiming(sentence: str, passage: str) -> Mind:
 
     def say(task: Task) -> list[Claim]:
         passages = {source.number: " ".join(source.text.split()) for source in task.sources}
-        wanted, said = " ".join(passage.split())[:60], " ".join(sentence.split())
-        holding = [number for number, held in passages.items() if wanted in held]
-        others = [number for number, held in passages.items() if said not in held]
+        required, said = " ".join(passage.split())[:60], " ".join(sentence.split())
+        holding = [number for number, present in passages.items() if required in present]
+        others = [number for number, present in passages.items() if said not in present]
         return [(sentence, (holding or others or list(passages))[0])]
 
     return say
@@ -212,7 +212,7 @@ def framework(
 ) -> Iterator[tuple[Ask, dict[str, Any]]]:
     """A framework that indexed *texts*, and what it told of itself."""
     with running(name, label=label, **place) as contender:
-        told = contender.switch(CONFIGURATION)
+        reported = contender.switch(CONFIGURATION)
         documents = [{"id": f"{at:03}", "title": f"{at:03}", "text": text} for at, text in enumerate(texts)]
         contender.peer.ask("add", documents=documents)
 
@@ -220,7 +220,7 @@ def framework(
             given = contender.peer.ask("answer", question=question)
             return given["answer"], len(given["citations"])
 
-        yield ask, told
+        yield ask, reported
 
 
 def _collection(texts: Sequence[str]) -> Collection:
@@ -233,8 +233,8 @@ def main() -> int:
     options = records.parser(__doc__, quick=f"one in {QUICK_SHARE} of the sentences and questions").parse_args()
     data = needed_data("peers_answers")
     share = QUICK_SHARE if options.quick else 1
-    held = passages(data)
-    faults, true = false_cases(held, FAULTS // share, SEED), true_cases(held, TRUE // share, SEED + 1)
+    present = passages(data)
+    faults, true = false_cases(present, FAULTS // share, SEED), true_cases(present, TRUE // share, SEED + 1)
     squad = load_squad(data / "squad2")
     some = ASKED // share
     questions = {
@@ -251,8 +251,8 @@ def main() -> int:
     with LocalEmbeddings() as model, in_thread(chat.app) as chat_url:
 
         def similarity(question: str, candidates: Sequence[str]) -> list[float]:
-            wanted, *given = model.embed([question, *candidates])
-            return [sum(map(mul, wanted, each)) for each in given]
+            required, *given = model.embed([question, *candidates])
+            return [sum(map(mul, required, each)) for each in given]
 
         def outcomes(sentences: Ask, asking: Ask) -> Outcomes:
             found = {
@@ -264,8 +264,10 @@ def main() -> int:
 
         systems: dict[str, Any] = {}
         with ragdrop(cited_texts, model, chat, 0.0) as sentences, ragdrop(indexed, model, chat) as asking:
-            told = "POST /ask with its defaults (sentences: no threshold), bucket index; counted is what is `verified`"
-            systems[OWN] = {"outcomes": outcomes(sentences, asking), "settings": told}
+            reported = (
+                "POST /ask with its defaults (sentences: no threshold), bucket index; counted is what is `verified`"
+            )
+            systems[OWN] = {"outcomes": outcomes(sentences, asking), "settings": reported}
         versions = {"python": python_version()}
         with shared_node() as node, embedding_server() as embedding_url:
             place = {"opensearch_url": node, "embedding_url": embedding_url}

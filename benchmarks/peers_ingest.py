@@ -65,8 +65,8 @@ def measured(
     """Figures of one system over the files in *folder*, which is left as it was."""
     more: dict[str, Any] = {"folder": str(folder.parent), "label": "ingest"}
     with running(name, **place, **more) as contender:
-        told = contender.switch(configuration)
-        found: dict[str, Any] = {"settings": told["settings"], "versions": told["versions"]}
+        reported = contender.switch(configuration)
+        found: dict[str, Any] = {"settings": reported["settings"], "versions": reported["versions"]}
         edited = sorted(folder.rglob("*.txt"))[0]
         before = edited.read_text("utf-8")
         for run in ("first", "unchanged", "edited"):

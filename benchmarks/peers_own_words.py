@@ -46,7 +46,7 @@ def found_by_ragdrop(place: Pushed, questions: Sequence[str], **options: Any) ->
     ]
 
 
-def hits(found: Sequence[Sequence[str]], wanted: Sequence[tuple[str, Sequence[str]]]) -> tuple[int, int]:
+def hits(found: Sequence[Sequence[str]], required: Sequence[tuple[str, Sequence[str]]]) -> tuple[int, int]:
     """How many questions have a right document first, and among three.
 
     >>> hits([["a", "b"], ["c"], []], [("?", ["b"]), ("?", ["c"]), ("?", ["d"])])
@@ -54,7 +54,7 @@ def hits(found: Sequence[Sequence[str]], wanted: Sequence[tuple[str, Sequence[st
     """
     places = [
         next((at for at, path in enumerate(dict.fromkeys(paths)) if path in right), None)
-        for paths, (_, right) in zip(found, wanted, strict=True)
+        for paths, (_, right) in zip(found, required, strict=True)
     ]
     return sum(at == 0 for at in places), sum(at is not None and at < 3 for at in places)
 
@@ -62,14 +62,14 @@ def hits(found: Sequence[Sequence[str]], wanted: Sequence[tuple[str, Sequence[st
 def measure(vault: str, model: LocalEmbeddings, node: str, embeddings: str) -> dict[str, tuple[int, int]]:
     folder = folder_of(vault)
     assert folder is not None
-    files, wanted = documents_of(folder), whole_list(vault)
-    questions = [text for text, _ in wanted]
+    files, required = documents_of(folder), whole_list(vault)
+    questions = [text for text, _ in required]
     counted: dict[str, tuple[int, int]] = {}
     texts = {str(number): text for number, text in enumerate(questions)}
     with pushed(Collection(vault, files, texts, {}, {}), model) as place:
-        counted["ragdrop"] = hits(found_by_ragdrop(place, questions), wanted)
+        counted["ragdrop"] = hits(found_by_ragdrop(place, questions), required)
         everything = found_by_ragdrop(place, questions, min_relevance=0.0)
-        counted["ragdrop, `min_relevance` 0"] = hits(everything, wanted)
+        counted["ragdrop, `min_relevance` 0"] = hits(everything, required)
     documents = [
         {"id": each.path, "title": heading_of(each.text, each.path), "text": each.text.strip()}
         for each in files
@@ -79,12 +79,12 @@ def measure(vault: str, model: LocalEmbeddings, node: str, embeddings: str) -> d
         with running(name, opensearch_url=node, embedding_url=embeddings, label=vault) as contender:
             added = False
             for configuration in configurations:
-                told = contender.switch(configuration)
-                if not added or not told["shared"]:
+                reported = contender.switch(configuration)
+                if not added or not reported["shared"]:
                     contender.peer.ask("add", documents=documents, timeout_s=3_600)
                     added = True
                 found = contender.peer.ask("search", queries=questions, limit=LIMIT, timeout_s=3_600)["results"]
-                counted[title(name, configuration)] = hits(found, wanted)
+                counted[title(name, configuration)] = hits(found, required)
                 print(f"{vault}: {title(name, configuration)} measured", file=sys.stderr, flush=True)
     return counted
 

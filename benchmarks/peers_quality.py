@@ -34,14 +34,14 @@ Scores = list[tuple[float, float, float]]
 """nDCG@10, recall@5 and recall@10 of every question."""
 
 
-def quality_table(kept: Iterable[BenchmarkRecord]) -> str:
+def quality_table(stored: Iterable[BenchmarkRecord]) -> str:
     """A row a contender: nDCG@10, recall@5 and recall@10 of each collection; the best nDCG@10 stands in bold."""
-    collections: dict[str, Any] = {record.results["collection"]: record.results for record in kept}
+    collections: dict[str, Any] = {record.results["collection"]: record.results for record in stored}
     heads = [f"{name} ({each['documents']:,}, {each['questions']})" for name, each in collections.items()]
     lines = [f"| | {' | '.join(heads)} | mean nDCG@10 |", "|---|" + "---|" * (len(heads) + 1)]
     contenders = list(next(iter(collections.values()))["contenders"])
     best = {
-        name: max(f"{held['ndcg_at_10']:.4f}" for held in each["contenders"].values())
+        name: max(f"{present['ndcg_at_10']:.4f}" for present in each["contenders"].values())
         for name, each in collections.items()
     }
     for contender in contenders:
@@ -52,9 +52,9 @@ def quality_table(kept: Iterable[BenchmarkRecord]) -> str:
     return "\n".join(lines)
 
 
-def settings_table(kept: Iterable[BenchmarkRecord]) -> str:
+def settings_table(stored: Iterable[BenchmarkRecord]) -> str:
     """What each framework was set up with, in its own terms, and how many chunks it made."""
-    collections = [record.results for record in kept]
+    collections = [record.results for record in stored]
     heads = " | ".join(f"chunks, {each['collection']}" for each in collections)
     lines = [f"| | set up with | {heads} |", "|---|---|" + "---|" * len(collections)]
     for name, said in collections[0]["settings"].items():
@@ -71,20 +71,20 @@ def _cell(row: Mapping[str, float], best: str) -> str:
 
 def subset(collection: Collection, questions: int, documents: int) -> Collection:
     """The first *questions*, all documents that are relevant to them, and others up to *documents*."""
-    kept = dict(list(collection.questions.items())[:questions])
-    relevant = {id_: collection.relevant[id_] for id_ in kept}
+    stored = dict(list(collection.questions.items())[:questions])
+    relevant = {id_: collection.relevant[id_] for id_ in stored}
     needed = {name for each in relevant.values() for name in each}
     room = max(0, documents - len(needed))
     others = [source.id for source in collection.documents if source.id not in needed][:room]
-    wanted = needed.union(others)
-    sources = [source for source in collection.documents if source.id in wanted]
-    return Collection(collection.name, sources, kept, relevant, {id_: collection.answers[id_] for id_ in kept})
+    required = needed.union(others)
+    sources = [source for source in collection.documents if source.id in required]
+    return Collection(collection.name, sources, stored, relevant, {id_: collection.answers[id_] for id_ in stored})
 
 
 def scores(collection: Collection, found: Mapping[str, list[str]]) -> Scores:
     """What *found*, document ids by question id, are worth."""
     graded = [(ids, collection.relevant[id_]) for id_, ids in found.items()]
-    return [(ndcg(ids, held), recall(ids, held, at=5), recall(ids, held)) for ids, held in graded]
+    return [(ndcg(ids, present), recall(ids, present, at=5), recall(ids, present)) for ids, present in graded]
 
 
 def own(collection: Collection, model: LocalEmbeddings, url: str) -> dict[str, Scores]:
@@ -97,7 +97,7 @@ def own(collection: Collection, model: LocalEmbeddings, url: str) -> dict[str, S
     return measured
 
 
-def others(collection: Collection, node: str, embeddings: str, told: dict[str, Any]) -> dict[str, Scores]:
+def others(collection: Collection, node: str, embeddings: str, reported: dict[str, Any]) -> dict[str, Scores]:
     """Every configuration of every framework; *told* receives what each says of itself."""
     documents = [{"id": each.id, "title": each.title, "text": each.markdown.strip()} for each in collection.documents]
     questions = list(collection.questions.values())
@@ -107,11 +107,11 @@ def others(collection: Collection, node: str, embeddings: str, told: dict[str, A
             chunks = None
             for configuration in configurations:
                 called = title(name, configuration)
-                told[called] = contender.switch(configuration)
-                if chunks is None or not told[called]["shared"]:
+                reported[called] = contender.switch(configuration)
+                if chunks is None or not reported[called]["shared"]:
                     chunks = contender.peer.ask("add", documents=documents, timeout_s=3_600)["chunks"]
                 found = contender.peer.ask("search", queries=questions, limit=LIMIT, timeout_s=3_600)["results"]
-                told[called]["chunks"] = chunks
+                reported[called]["chunks"] = chunks
                 measured[called] = scores(collection, dict(zip(collection.questions, found, strict=True)))
                 print(f"{collection.name}: {called} measured", file=sys.stderr, flush=True)
     return measured
@@ -120,12 +120,12 @@ def others(collection: Collection, node: str, embeddings: str, told: dict[str, A
 def summary(measured: Mapping[str, Scores]) -> dict[str, dict[str, float]]:
     """Means by contender, and how likely chance makes its difference in nDCG@10 from ragdrop's default."""
     default = [row[0] for row in measured[OWN[0]]]
-    held = {}
+    present = {}
     for name, rows in measured.items():
         gain, five, ten = (mean([row[place] for row in rows]) for place in range(3))
         likely = 1.0 if name == OWN[0] else p_value([row[0] for row in rows], default)
-        held[name] = {"ndcg_at_10": gain, "recall_at_5": five, "recall_at_10": ten, "p": likely}
-    return held
+        present[name] = {"ndcg_at_10": gain, "recall_at_5": five, "recall_at_10": ten, "p": likely}
+    return present
 
 
 def main() -> int:
@@ -133,33 +133,35 @@ def main() -> int:
     parser.add_argument("--collection", action="append", choices=RETRIEVAL, help="only this one; default: all")
     options = parser.parse_args()
     folder = needed_data("peers_quality")
-    kept: dict[str, records.BenchmarkRecord] = {}
+    stored: dict[str, records.BenchmarkRecord] = {}
     with LocalEmbeddings() as model, shared_node() as node, embedding_server() as embeddings:
         for name in options.collection or (["cranfield"] if options.quick else RETRIEVAL):
             collection = load(folder / name)
             if options.quick:
                 collection = subset(collection, QUICK_QUESTIONS, QUICK_DOCUMENTS)
-            told: dict[str, Any] = {}
-            theirs = others(collection, node, embeddings, told)
+            reported: dict[str, Any] = {}
+            theirs = others(collection, node, embeddings, reported)
             measured = own(collection, model, node) | theirs
-            results, versions = record(collection, summary(measured), told)
+            results, versions = record(collection, summary(measured), reported)
             written = records.keep if options.write else records.made
-            kept[name] = written(f"peers_quality_{name}", results, versions, quick=options.quick)
-    print(quality_table(kept.values()))
+            stored[name] = written(f"peers_quality_{name}", results, versions, quick=options.quick)
+    print(quality_table(stored.values()))
     return 0
 
 
-def record(collection: Collection, contenders: Any, told: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def record(
+    collection: Collection, contenders: Any, reported: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, str]]:
     """What is kept of one collection, and the versions of what was compared."""
     versions = {"ragdrop": __version__, "OpenSearch": RELEASES[HYBRID_RELEASE].version}
-    versions |= {name: number for each in told.values() for name, number in each["versions"].items()}
+    versions |= {name: number for each in reported.values() for name, number in each["versions"].items()}
     return {
         "collection": collection.name,
         "documents": len(collection.documents),
         "questions": len(collection.questions),
         "contenders": contenders,
-        "settings": {name: each["settings"] for name, each in told.items()},
-        "chunks": {name: each["chunks"] for name, each in told.items()},
+        "settings": {name: each["settings"] for name, each in reported.items()},
+        "chunks": {name: each["chunks"] for name, each in reported.items()},
     }, versions
 
 

@@ -190,8 +190,8 @@ def fill(peer: PeerProcess, sources: list[dict[str, str]], limit_s: float = FILL
     for batch in in_batches(sources, len(sources) if peer.name in WHOLE else ADD_AT_ONCE):
         if wall_s >= limit_s:
             raise PeerError(f"{peer.name} added {chunks:,} of {len(sources):,} documents in {wall_s:.0f} s")
-        told = peer.ask("fill", documents=list(batch), timeout_s=limit_s)
-        chunks, wall_s, cpu_s = chunks + told["chunks"], wall_s + told["wall_s"], cpu_s + told["cpu_s"]
+        reported = peer.ask("fill", documents=list(batch), timeout_s=limit_s)
+        chunks, wall_s, cpu_s = chunks + reported["chunks"], wall_s + reported["wall_s"], cpu_s + reported["cpu_s"]
     if chunks != len(sources):
         print(f"{peer.name} made {chunks} chunks of {len(sources)} documents", file=sys.stderr)
     print(f"{peer.name}: filled in {wall_s:.0f} s, {cpu_s:.0f} s of them its own CPU", file=sys.stderr, flush=True)
@@ -231,7 +231,7 @@ def in_turns(everybody: Mapping[str, Ask], asked: Sequence[str]) -> dict[str, di
                 answer = ask(batch, callers)
                 for kind, values in samples[name].items():
                     values.extend(answer.get(kind, ()))
-        taken[str(callers)] = {name: figures(**held) for name, held in samples.items()}
+        taken[str(callers)] = {name: figures(**present) for name, present in samples.items()}
     return taken
 
 
@@ -256,9 +256,9 @@ def main() -> int:
         parser.error("--chunks goes without --quick")
     counts = options.chunks or [1_000 if options.quick else 10_000]
     asked = questions(QUICK_QUESTIONS if options.quick else QUESTIONS)
-    kept = records.read(LARGE) if options.chunks else None
-    results = [each for each in (kept.results if kept else []) if each["chunks"] not in counts]
-    older = kept.left([], [f"{each['chunks']:,} chunks" for each in results]) if kept else {}
+    stored = records.read(LARGE) if options.chunks else None
+    results = [each for each in (stored.results if stored else []) if each["chunks"] not in counts]
+    older = stored.left([], [f"{each['chunks']:,} chunks" for each in results]) if stored else {}
     for count in counts:
         with sharing() as shared:
             results.append(measure(count, asked, shared))

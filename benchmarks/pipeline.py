@@ -102,8 +102,8 @@ class Pushed:
         for key in keys:
             head = self.app.ports.registry.head(key)
             if head is not None and head.live_revision is not None:
-                wanted = ChunkRange(key, head.live_revision, 0, head.chunk_count)
-                yield from self.app.ports.index.read(self._index, [wanted], soon())[0]
+                required = ChunkRange(key, head.live_revision, 0, head.chunk_count)
+                yield from self.app.ports.index.read(self._index, [required], soon())[0]
 
     def search(self, question: str, limit: int) -> list[str]:
         """Ids of the documents that ragdrop's search gives, best first, all of its settings at their defaults.

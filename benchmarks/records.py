@@ -170,6 +170,6 @@ def publish(benchmark: str, grids: Sequence[Grid], *packages: str, write: bool, 
     """
     results = [asdict(grid) for grid in grids]
     if write:
-        told = {"ragdrop": __version__} | {name: version(name) for name in packages} | versions
-        keep(benchmark, results, told)
+        reported = {"ragdrop": __version__} | {name: version(name) for name in packages} | versions
+        keep(benchmark, results, reported)
     print(shown(results))

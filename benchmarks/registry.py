@@ -113,16 +113,16 @@ class PageTable:
 
 
 def _of(name: str, page: str, record: str, render: Callable[[BenchmarkRecord], str]) -> PageTable:
-    return PageTable(name, page, (record,), lambda kept: render(kept[record]))
+    return PageTable(name, page, (record,), lambda stored: render(stored[record]))
 
 
 def _results(name: str, page: str, render: Callable[[Any], str], record: str = "") -> PageTable:
     """A table of what one record measured; the record has the table's name, unless it is given."""
-    return _of(name, page, record or name.replace("-", "_"), lambda kept: render(kept.results))
+    return _of(name, page, record or name.replace("-", "_"), lambda stored: render(stored.results))
 
 
 def _grids(name: str, page: str, record: str = "", part: slice = slice(None)) -> PageTable:
-    return _of(name, page, record or name.replace("-", "_"), lambda kept: shown(kept.results[part]))
+    return _of(name, page, record or name.replace("-", "_"), lambda stored: shown(stored.results[part]))
 
 
 PERFORMANCE, QUALITY_PAGE, CALIBRATION = (
@@ -145,8 +145,8 @@ TABLES: Sequence[PageTable] = (
     _of("load", PERFORMANCE, "load", load_table),
     _of("served", PERFORMANCE, "served", served_table),
     _of("soak", PERFORMANCE, "soak", soak_table),
-    PageTable("peers-quality", QUALITY_PAGE, QUALITY, lambda kept: quality_table(kept[name] for name in QUALITY)),
-    PageTable("peers-settings", QUALITY_PAGE, QUALITY, lambda kept: settings_table(kept[name] for name in QUALITY)),
+    PageTable("peers-quality", QUALITY_PAGE, QUALITY, lambda stored: quality_table(stored[name] for name in QUALITY)),
+    PageTable("peers-settings", QUALITY_PAGE, QUALITY, lambda stored: settings_table(stored[name] for name in QUALITY)),
     PageTable("comparison", "README.md", (), comparison_table, (*QUALITY, "peers_speed", *ROWS)),
     PageTable("goals", PERFORMANCE, (), goals_table, (*GOALS, "bench")),
     _grids("opensearch-adapter", PERFORMANCE, part=slice(1)),

@@ -45,7 +45,7 @@ def measured_line(used: Sequence[BenchmarkRecord], link: str) -> str:
     return f"Measured {when}, {at}, {_machines(used)}; [details]({link})."
 
 
-def environment_table(kept: Kept) -> str:
+def environment_table(stored: Kept) -> str:
     """Every record with its date, commit, machine and versions."""
     return records.markdown(
         ("benchmark", "date", "commit", "machine", "versions"),
@@ -57,7 +57,7 @@ def environment_table(kept: Kept) -> str:
                 f"{_machines([record])}, {record.machine['memory_gb']} GB",
                 record.versions_line,
             )
-            for name, record in sorted(kept.items())
+            for name, record in sorted(stored.items())
         ],
     )
 
@@ -74,21 +74,21 @@ RECORDED = tuple(sorted({name for table in MEASURED for name in (*table.needs, *
 TABLES: Sequence[PageTable] = (*MEASURED, PageTable("environment", ENVIRONMENT, (), environment_table, RECORDED))
 
 
-def text_of(table: PageTable, kept: Kept) -> str:
+def text_of(table: PageTable, stored: Kept) -> str:
     """The part between the marks, with its line of provenance."""
-    rendered = wrapped(table.render(kept))
+    rendered = wrapped(table.render(stored))
     if table.page == ENVIRONMENT:
         return rendered
-    used = [kept[name] for name in (*table.needs, *table.also) if name in kept]
+    used = [stored[name] for name in (*table.needs, *table.also) if name in stored]
     line = measured_line(used, os.path.relpath(ENVIRONMENT, Path(table.page).parent))
     return f"{rendered}\n\n{wrapped(line + SETTLED if table.settled else line)}"
 
 
 def tables(folder: Path) -> dict[str, tuple[PageTable, str]]:
     """Every table whose records are in *folder*, with its text."""
-    kept = {name: found for name in RECORDED if (found := records.read(name, folder)) is not None}
-    there = [each for each in TABLES if set(each.needs) <= kept.keys() and kept.keys() & {*each.needs, *each.also}]
-    return {each.name: (each, text_of(each, kept)) for each in there}
+    stored = {name: found for name in RECORDED if (found := records.read(name, folder)) is not None}
+    there = [each for each in TABLES if set(each.needs) <= stored.keys() and stored.keys() & {*each.needs, *each.also}]
+    return {each.name: (each, text_of(each, stored)) for each in there}
 
 
 def pages(folder: Path = ROOT / records.WHOLE) -> dict[str, str]:

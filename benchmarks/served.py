@@ -174,11 +174,12 @@ def measure(count: int, turn_s: float, node: str, embeddings: str) -> dict[str, 
             order = list(everybody.items())
             for called, one in order if turn % 2 else reversed(order):
                 before_s, node_before_s = one.cpu_s(), cpu_s_of(pid)
-                told = asked_for(one.url, turn_s, callers, asked)
-                told |= {"cpu_s": one.cpu_s() - before_s, "node_cpu_s": cpu_s_of(pid) - node_before_s}
-                turns[callers].setdefault(called, []).append(told)
+                reported = asked_for(one.url, turn_s, callers, asked)
+                reported |= {"cpu_s": one.cpu_s() - before_s, "node_cpu_s": cpu_s_of(pid) - node_before_s}
+                turns[callers].setdefault(called, []).append(reported)
     figures = {
-        str(callers): {called: turn_figures(told[called]) for called in CONTENDERS} for callers, told in turns.items()
+        str(callers): {called: turn_figures(reported[called]) for called in CONTENDERS}
+        for callers, reported in turns.items()
     }
     return {"chunks": count, "callers": figures}
 

@@ -85,9 +85,9 @@ def status_of(pair: Pair, ask: SecondOpinion | None) -> tuple[ClaimStatus, str |
 
 def counted(name: str, pairs: Sequence[Pair], ask: SecondOpinion | None) -> list[str]:
     """A row: of the true ones how many stand and are verified, of the false ones how many are caught and verified."""
-    told = [(pair, status_of(pair, ask)[0]) for pair in pairs]
-    true = [status for pair, status in told if not pair.kind]
-    false = [status for pair, status in told if pair.kind]
+    reported = [(pair, status_of(pair, ask)[0]) for pair in pairs]
+    true = [status for pair, status in reported if not pair.kind]
+    false = [status for pair, status in reported if pair.kind]
     return [
         name,
         _share(sum(status in STANDING for status in true), len(true)),
@@ -103,9 +103,9 @@ def _share(count: int, whole: int) -> str:
 
 def promise(name: str, pairs: Sequence[Pair], ask: SecondOpinion | None) -> list[str]:
     """A row: how many of the pairs are verified, how many of these are false, and the most that can be, with 95 %."""
-    told = [pair for pair in pairs if status_of(pair, ask)[0] == "verified"]
-    false = sum(bool(pair.kind) for pair in told)
-    return [name, str(len(pairs)), str(len(told)), str(false), f"{_at_most(false, len(told)):.1%}"]
+    reported = [pair for pair in pairs if status_of(pair, ask)[0] == "verified"]
+    false = sum(bool(pair.kind) for pair in reported)
+    return [name, str(len(pairs)), str(len(reported)), str(false), f"{_at_most(false, len(reported)):.1%}"]
 
 
 def _at_most(count: int, of: int) -> float:
@@ -120,8 +120,8 @@ def _at_most(count: int, of: int) -> float:
 
 def generated_pairs(data: Path) -> list[Pair]:
     """The sentences of `benchmarks.citations`: true ones and planted faults, as many of each."""
-    held = passages(data)
-    true, false = true_cases(held, CASES, CITATION_SEED + 1), false_cases(held, CASES, CITATION_SEED)
+    values = passages(data)
+    true, false = true_cases(values, CASES, CITATION_SEED + 1), false_cases(values, CASES, CITATION_SEED)
     return [Pair(each.passage, each.sentence.strip(), "" if each.is_true else each.kind) for each in [*true, *false]]
 
 
@@ -153,8 +153,8 @@ def _balanced(outcomes: Sequence[tuple[bool, bool]]) -> float:
 
 
 def _overlap(pair: Pair) -> float:
-    wanted, given = set(stemmed_words(pair.sentence)), set(stemmed_words(pair.passage))
-    return len(wanted & given) / max(1, len(wanted))
+    required, given = set(stemmed_words(pair.sentence)), set(stemmed_words(pair.passage))
+    return len(required & given) / max(1, len(required))
 
 
 class Uncached:
@@ -191,23 +191,23 @@ def main() -> int:
         rows = [counted("hand-written, rules", pairs, None), counted("hand-written, rules and vectors", pairs, ask)]
         by_kind = list(kinds(pairs, ask))
         other = []
-        for name, held in sets.items():
-            rows.append(counted(f"{name}, {dict(SETS)[name]}", held, ask))
-            both = balanced(held, ask)
-            other.append([name, str(len(held)), *(f"{share:.2f}" for share in both), "0.50"])
-        kept = [promise(name, held, ask) for name, held in {"hand-written": pairs, **generated, **sets}.items()]
+        for name, values in sets.items():
+            rows.append(counted(f"{name}, {dict(SETS)[name]}", values, ask))
+            both = balanced(values, ask)
+            other.append([name, str(len(values)), *(f"{share:.2f}" for share in both), "0.50"])
+        stored = [promise(name, values, ask) for name, values in {"hand-written": pairs, **generated, **sets}.items()]
         spent_ms = _spent_ms(data, model) if data is not None else None
         if options.list:
             for pair in pairs:
                 status, reason = status_of(pair, ask)
                 if (status in STANDING) == bool(pair.kind):
                     print(f"{status} {reason or ''} [{pair.kind or 'true'}] {pair.sentence}")
-    told = ("sentences", "true that stand", "true and verified", "false and caught", "false and verified")
-    grids = [Grid(told, rows), Grid(("fault", "sentences", "caught", "verified"), by_kind)]
+    reported = ("sentences", "true that stand", "true and verified", "false and caught", "false and verified")
+    grids = [Grid(reported, rows), Grid(("fault", "sentences", "caught", "verified"), by_kind)]
     if other:
         grids.append(Grid(("set", "pairs", "balanced accuracy", "words alone", "one answer for all"), other))
     note = f"30 sentences over 10 chunks, ten of them for the verifier: {spent_ms:.0f} ms." if spent_ms else ""
-    grids.append(Grid(("set", "sentences", "verified", "of these false", "false at most"), kept, note))
+    grids.append(Grid(("set", "sentences", "verified", "of these false", "false at most"), stored, note))
     publish("verification", grids, write=options.write)
     return 0
 

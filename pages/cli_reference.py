@@ -55,9 +55,9 @@ def _is_literal(parameter: Any) -> bool:
 def _default(parameter: Any) -> str:
     if parameter.required:
         return "required"
-    told = getattr(parameter, "show_default", None)
-    if isinstance(told, str):
-        return _cell(told)
+    reported = getattr(parameter, "show_default", None)
+    if isinstance(reported, str):
+        return _cell(reported)
     if getattr(parameter, "is_flag", False):
         return _cell(parameter.opts[0] if parameter.default else "off")
     return "" if parameter.default is None else f"`{_cell(parameter.default)}`"

@@ -89,9 +89,9 @@ class FolderObjectStore:
         raise NotImplementedError
 
     def _stored(self, key: str, path: Path) -> StoredObject:
-        told = path.stat()
-        modified_at = datetime.fromtimestamp(told.st_mtime, UTC).isoformat()
-        return StoredObject(key, "v1", "", told.st_size, "", modified_at)
+        reported = path.stat()
+        modified_at = datetime.fromtimestamp(reported.st_mtime, UTC).isoformat()
+        return StoredObject(key, "v1", "", reported.st_size, "", modified_at)
 
 
 class FolderManifests:
@@ -106,8 +106,8 @@ class FolderManifests:
 
     def write(self, tenant: str, index: str, body: str, sequence: int, before: int) -> bool:
         path = self._path(tenant, index)
-        held = int(path.read_text("utf-8").partition("\n")[0]) if path.exists() else 0
-        if held != before:
+        values = int(path.read_text("utf-8").partition("\n")[0]) if path.exists() else 0
+        if values != before:
             return False
         path.write_text(f"{sequence}\n{body}", "utf-8")
         return True

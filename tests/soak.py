@@ -311,7 +311,7 @@ def _differences(soak: Soak, client: httpx.Client) -> list[str]:
     place = soak.place
     prefix = f"{place.tenant}/{place.vault}/"
     pages = place.objects.get_paginator("list_object_versions").paginate(Bucket=place.bucket, Prefix=prefix)
-    held = {
+    values = {
         each["Key"].removeprefix(prefix): each["VersionId"]
         for page in pages
         for each in page.get("Versions", [])
@@ -324,9 +324,9 @@ def _differences(soak: Soak, client: httpx.Client) -> list[str]:
         each["path"]: each["live_version_id"] for each in response.json()["documents"] if each["status"] != "deleted"
     }
     return [
-        f"{path} is {held.get(path)} in the bucket and {known.get(path)} in the registry"
-        for path in sorted({*held, *known})
-        if held.get(path) != known.get(path)
+        f"{path} is {values.get(path)} in the bucket and {known.get(path)} in the registry"
+        for path in sorted({*values, *known})
+        if values.get(path) != known.get(path)
     ]
 
 

@@ -159,11 +159,11 @@ class Haystack(Peer):
         found = self.retrieve(query, CANDIDATES * limit)
         return best_documents([each.meta["id"] for each in found], limit)
 
-    def retrieve(self, query: str, wanted: int) -> list[Document]:
+    def retrieve(self, query: str, required: int) -> list[Document]:
         if self._join:
-            run = self._retriever.run(query=query, top_k_bm25=wanted, top_k_embedding=wanted)
+            run = self._retriever.run(query=query, top_k_bm25=required, top_k_embedding=required)
         else:
-            asked = {"embedder": {"text": query}, "retriever": {"top_k": wanted}}
+            asked = {"embedder": {"text": query}, "retriever": {"top_k": required}}
             run = self._querying.run(asked)["retriever"]
         found: list[Document] = run["documents"]
         return found

@@ -128,9 +128,9 @@ class PeerProcess:
 
 def _environment() -> dict[str, str]:
     """The environment without what would lead elsewhere: no proxies, no telemetry, no downloads."""
-    kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
+    stored = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
     quiet = {"HAYSTACK_TELEMETRY_ENABLED": "False", "LANGSMITH_TRACING": "false", "HF_HUB_OFFLINE": "1"}
-    return kept | quiet | {"NO_PROXY": "*", "PYTHONUNBUFFERED": "1"}
+    return stored | quiet | {"NO_PROXY": "*", "PYTHONUNBUFFERED": "1"}
 
 
 def _ended(number: int, _frame: object) -> None:

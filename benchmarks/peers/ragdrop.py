@@ -216,8 +216,8 @@ class Ragdrop(Peer):
         }
 
     def _differs(self, name: str, body: bytes) -> bool:
-        held = self._documents.head(DocumentKey(TENANT, VAULT, name).s3_key)
-        return held is None or held.etag != hashlib.md5(body, usedforsecurity=False).hexdigest()
+        values = self._documents.head(DocumentKey(TENANT, VAULT, name).s3_key)
+        return values is None or values.etag != hashlib.md5(body, usedforsecurity=False).hexdigest()
 
     def _put(self, name: str, body: bytes) -> str:
         key = DocumentKey(TENANT, VAULT, name).s3_key

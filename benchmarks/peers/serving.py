@@ -144,18 +144,18 @@ def _answer(peer: Peer, op: str, asked: dict[str, Any]) -> dict[str, Any]:
         return _search(peer, asked["queries"], asked["limit"], asked.get("callers", 1))
     with _measured() as spent:
         if op == "add":
-            told: dict[str, Any] = {"chunks": peer.add(asked["documents"])}
+            reported: dict[str, Any] = {"chunks": peer.add(asked["documents"])}
         elif op == "fill":
-            told = {"chunks": peer.fill(asked["documents"])}
+            reported = {"chunks": peer.fill(asked["documents"])}
         elif op == "sync":
-            told = {"chunks": peer.sync(Path(asked["folder"]))}
+            reported = {"chunks": peer.sync(Path(asked["folder"]))}
         elif op == "answer":
-            told = peer.answer(asked["question"])
+            reported = peer.answer(asked["question"])
         elif op == "hits":
-            told = {"hits": [peer.hits(query, asked["limit"]) for query in asked["queries"]]}
+            reported = {"hits": [peer.hits(query, asked["limit"]) for query in asked["queries"]]}
         else:
             return {"error": f"there is no operation {op}"}
-    return told | spent
+    return reported | spent
 
 
 def _serve_http(app: Any, path: str) -> str:

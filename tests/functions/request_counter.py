@@ -276,8 +276,8 @@ def _items(params: Mapping[str, Any]) -> str:
         return f"{params['TableName']}: {_kind(values[':pk']['S'])}"
     places = _written(params) or _read(params)
     kinds = Counter(_kind(key[0][1], key[1][1]) for _, key in places)
-    told = (f"{kind} x {count}" if count > 1 else kind for kind, count in kinds.items())
-    return f"{places[0][0]}: {', '.join(told)}" if places else ""
+    reported = (f"{kind} x {count}" if count > 1 else kind for kind, count in kinds.items())
+    return f"{places[0][0]}: {', '.join(reported)}" if places else ""
 
 
 def _kind(partition: str, sort: str = "") -> str:

@@ -95,16 +95,16 @@ class SourcePassage:
 Change = Callable[[str, SourcePassage, random.Random, Sequence[SourcePassage]], str | None]
 
 
-def true_cases(passages: Sequence[SourcePassage], wanted: int, seed: int) -> list[PerturbedCase]:
+def true_cases(passages: Sequence[SourcePassage], required: int, seed: int) -> list[PerturbedCase]:
     """Half of them word for word, half lightly paraphrased; fewer where the passages do not give so many."""
     chance = random.Random(seed)
     pool = told_sentences(passages, chance)
     verbatim = [
-        PerturbedCase("verbatim", said, held.text, held.title, is_true=True) for held, said in pool[: wanted // 2]
+        PerturbedCase("verbatim", said, held.text, held.title, is_true=True) for held, said in pool[: required // 2]
     ]
     changed: list[PerturbedCase] = []
-    for held, said in pool[wanted // 2 :]:
-        if len(changed) == wanted - len(verbatim):
+    for held, said in pool[required // 2 :]:
+        if len(changed) == required - len(verbatim):
             break
         spoken = paraphrase(said, chance)
         if spoken is not None:
@@ -112,11 +112,11 @@ def true_cases(passages: Sequence[SourcePassage], wanted: int, seed: int) -> lis
     return [*verbatim, *changed]
 
 
-def false_cases(passages: Sequence[SourcePassage], wanted: int, seed: int) -> list[PerturbedCase]:
+def false_cases(passages: Sequence[SourcePassage], required: int, seed: int) -> list[PerturbedCase]:
     """As many of each kind of fault as can be made, evenly."""
     chance = random.Random(seed)
     pool = told_sentences(passages, chance)
-    each = -(-wanted // len(CHANGES))
+    each = -(-required // len(CHANGES))
     cases: list[PerturbedCase] = []
     for kind, change in CHANGES.items():
         made = 0
@@ -132,7 +132,7 @@ def false_cases(passages: Sequence[SourcePassage], wanted: int, seed: int) -> li
                 continue
             cases.append(PerturbedCase(kind, spoilt, passage.text, passage.title, is_true=False))
             made += 1
-    return cases[:wanted]
+    return cases[:required]
 
 
 def paraphrase(said: str, chance: random.Random) -> str | None:

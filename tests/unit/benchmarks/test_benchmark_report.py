@@ -75,8 +75,8 @@ def test_the_best_of_a_collection_is_bold_and_what_is_no_chance_has_a_star() -> 
         "better": row | {"ndcg_at_10": 0.45, "p": 0.2},
         "worse": row | {"ndcg_at_10": 0.3, "p": 0.001},
     }
-    held = {"collection": "small", "documents": 1_000, "questions": 50, "contenders": contenders}
-    record = BenchmarkRecord("peers_quality_small", "2026-01-01", "abcdefg", MACHINE, {}, held)
+    present = {"collection": "small", "documents": 1_000, "questions": 50, "contenders": contenders}
+    record = BenchmarkRecord("peers_quality_small", "2026-01-01", "abcdefg", MACHINE, {}, present)
 
     assert quality_table([record]).splitlines() == [
         "| | small (1,000, 50) | mean nDCG@10 |",
@@ -90,8 +90,10 @@ def test_the_best_of_a_collection_is_bold_and_what_is_no_chance_has_a_star() -> 
 def test_a_row_of_speed_tells_its_share_of_ragdrops_own_time() -> None:
     own = {"p50_ms": 10.0, "p95_ms": 12.0, "p99_ms": 13.0, "cpu_ms": 2.0}
     other = {"p50_ms": 15.0, "p95_ms": 20.0, "p99_ms": 30.0, "cpu_ms": 4.0}
-    held = {"ragdrop, in process": own, "other": other}
-    record = BenchmarkRecord("peers_speed", "", "", MACHINE, {}, [{"chunks": 2_000, "callers": {"1": held, "8": held}}])
+    present = {"ragdrop, in process": own, "other": other}
+    record = BenchmarkRecord(
+        "peers_speed", "", "", MACHINE, {}, [{"chunks": 2_000, "callers": {"1": present, "8": present}}]
+    )
 
     assert speed_table(record).splitlines()[-1] == (
         "| other | 15.0 | 20.0 | 30.0 | 4.0 |  | 1.50 | 15.0 | 20.0 | 30.0 | 4.0 |  |"

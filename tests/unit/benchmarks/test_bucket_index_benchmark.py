@@ -47,12 +47,12 @@ def test_what_is_found_is_numbered_as_an_exact_search_numbers_it(tmp_path: Path)
     index = index_over(FolderObjectStore(tmp_path / "state"), tmp_path / "copies")
     pieces = [piece for batch in corpus(60, 25, clustered, words=8) for piece in batch]
     index.upsert(REF, pieces, soon())
-    wanted = pieces[17].vector
+    required = pieces[17].vector
 
-    [found] = index.candidates(REF, [CandidateQuery(None, wanted, Filters(), 1)], soon())
+    [found] = index.candidates(REF, [CandidateQuery(None, required, Filters(), 1)], soon())
 
     rows = (unit(piece.vector).tobytes() for piece in pieces)
-    assert [number_of(hit) for hit in found.vector] == nearest([wanted], rows, 1)[0] == [17]
+    assert [number_of(hit) for hit in found.vector] == nearest([required], rows, 1)[0] == [17]
 
 
 def test_each_filter_leaves_something_of_the_corpus(tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ class Holding:
 
     def sync(self, step: Step) -> None:
         """Take the whole folder."""
-        held = [] if self._forgets else self._texts
+        values = [] if self._forgets else self._texts
         now = [GivenText(path, text) for path, text in step.files.items()]
-        self._texts = [*held, *(each for each in now if each not in held)]
+        self._texts = [*values, *(each for each in now if each not in values)]
         self._texts = [*self._texts, *now[:1]] if self._doubles else self._texts
         self._texts = self._texts[1:] if self._loses else self._texts
 

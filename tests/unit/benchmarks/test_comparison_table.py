@@ -24,7 +24,7 @@ def record(name: str, results: Any) -> BenchmarkRecord:
     return BenchmarkRecord(name, "2026-01-01", "abcdefg", MACHINE, {"a": "1"}, results)
 
 
-def kept() -> dict[str, BenchmarkRecord]:
+def stored() -> dict[str, BenchmarkRecord]:
     quality = {name: {"ndcg_at_10": 0.5} for name in TITLES} | {"ragdrop, OpenSearch": {"ndcg_at_10": 0.6}}
     quality["Haystack, hybrid-dbsf"] = {"ndcg_at_10": 0.7}
     speed = {name: {"p50_ms": 20.0, "cpu_ms": 9.0} for name in ("ragdrop, in process", *TITLES)}
@@ -35,7 +35,7 @@ def kept() -> dict[str, BenchmarkRecord]:
 
 
 def test_a_better_number_of_a_framework_stands_in_bold() -> None:
-    lines = comparison_table(kept()).splitlines()
+    lines = comparison_table(stored()).splitlines()
 
     assert lines[0] == f"| | ragdrop | {' | '.join(NAMES.values())} |"
     assert lines[2].endswith("| **0.6000** | 0.5000 | 0.5000 | 0.5000 | 0.5000 |")
@@ -47,7 +47,7 @@ def test_what_other_benchmarks_kept_comes_in_rows_of_its_own() -> None:
     counts = {"counts": [{"stale": 1, "double": 2, "missing": 3}]}
     none = {"counts": [{"stale": 0, "double": 0, "missing": 0}]}
     systems = {"ragdrop": none, "LangChain, hybrid": counts, "LangChain, vector": none}
-    more = kept() | {"change": record("change", {"systems": systems})}
+    more = stored() | {"change": record("change", {"systems": systems})}
 
     assert (
         comparison_table(more).splitlines()[-1].endswith("| **0** | 6 | not measured | not measured | not measured |")
@@ -58,9 +58,9 @@ def test_what_other_benchmarks_kept_comes_in_rows_of_its_own() -> None:
 def test_ingest_is_told_beside_embedding_and_the_second_run_beside_the_first() -> None:
     own = {"first": {"wall_s": 12.0, "busy_s": 10.0}, "unchanged": {"wall_s": 0.1}}
     other = {"first": {"wall_s": 11.0, "busy_s": 10.0}, "unchanged": {"wall_s": 1.1}}
-    held = record("peers_ingest", {"systems": {"ragdrop": own, "txtai, hybrid": other}})
+    present = record("peers_ingest", {"systems": {"ragdrop": own, "txtai, hybrid": other}})
 
-    first, again = ingest_rows(held, ["txtai"])
+    first, again = ingest_rows(present, ["txtai"])
 
     assert first.endswith("| 1.20 | **1.10** |")
     assert again.endswith("| **120** | 10 |")
@@ -69,9 +69,9 @@ def test_ingest_is_told_beside_embedding_and_the_second_run_beside_the_first() -
 def test_answers_are_told_as_shares_of_false_sentences_and_of_questions_about_nothing() -> None:
     own = {"outcomes": {"faults": [1, 20], "out of the corpus": [0, 10]}}
     other = {"outcomes": {"faults": [20, 20], "out of the corpus": [5, 10]}}
-    held = record("peers_answers", {"systems": {"ragdrop": own, "Haystack": other}})
+    present = record("peers_answers", {"systems": {"ragdrop": own, "Haystack": other}})
 
-    false, about_nothing = answer_rows(held, ["Haystack"])
+    false, about_nothing = answer_rows(present, ["Haystack"])
 
     assert false.endswith("| **5 %** | 100 % |")
     assert about_nothing.endswith("| **0 %** | 50 % |")
@@ -83,9 +83,9 @@ def test_cold_starts_are_told_of_the_functions_that_answer() -> None:
         "sweep": {"ours": True, "job": None, "ready_cpu_s": 0.1, "size_bytes": 4e6},
         "llama_index answer": {"ours": False, "job": "answer", "ready_cpu_s": 2.0, "size_bytes": 150e6},
     }
-    held = record("cold_start", {"functions": functions})
+    present = record("cold_start", {"functions": functions})
 
-    seconds, sizes = cold_start_rows(held, ["LlamaIndex", "txtai"])
+    seconds, sizes = cold_start_rows(present, ["LlamaIndex", "txtai"])
 
     assert seconds.endswith("| **0.50** | 2.00 | not measured |")
     assert sizes.endswith("| **40** | 150 | not measured |")

@@ -9,8 +9,8 @@ import pytest
 from benchmarks.load import figures, growth, missed_budgets, percentile, questions
 
 
-def sample(at_s: float, ms: float, **told: Any) -> dict[str, Any]:
-    return {"kind": "search", "at_s": at_s, "ms": ms, "status": 200, "fallback": False, "latency_ms": ms / 2} | told
+def sample(at_s: float, ms: float, **reported: Any) -> dict[str, Any]:
+    return {"kind": "search", "at_s": at_s, "ms": ms, "status": 200, "fallback": False, "latency_ms": ms / 2} | reported
 
 
 def test_a_percentile_is_a_value_that_was_seen() -> None:

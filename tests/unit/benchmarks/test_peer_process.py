@@ -84,11 +84,11 @@ def test_several_callers_get_the_answers_of_their_own_questions_in_order(peer: P
 
 
 def test_adding_tells_chunks_times_and_the_peak_of_memory(peer: PeerProcess) -> None:
-    told = peer.ask("add", documents=DOCUMENTS)
+    reported = peer.ask("add", documents=DOCUMENTS)
 
-    assert told["chunks"] == 6
-    assert told["wall_s"] >= 0
-    assert told["peak_mb"] > 1
+    assert reported["chunks"] == 6
+    assert reported["wall_s"] >= 0
+    assert reported["peak_mb"] > 1
 
 
 def test_an_error_of_a_framework_is_told_and_the_next_request_is_answered(peer: PeerProcess) -> None:

@@ -57,12 +57,12 @@ class Programs:
 
 
 def run(
-    jobs: list[BenchmarkJob], codes: Mapping[str, int | None], *, limit_s: float = 3_600, kept: str = ""
+    jobs: list[BenchmarkJob], codes: Mapping[str, int | None], *, limit_s: float = 3_600, stored: str = ""
 ) -> tuple[dict[str, JobOutcome], Programs]:
     """The outcomes by name, of programs of which those in *kept* write their record."""
     clock, seen = Clock(), list[JobOutcome]()
     programs = Programs(clock, codes)
-    runner = UnattendedRun(programs, lambda name, _: name in kept, seen.append, limit_s=limit_s, now=clock)
+    runner = UnattendedRun(programs, lambda name, _: name in stored, seen.append, limit_s=limit_s, now=clock)
     found = runner.run(jobs)
     assert sorted(each.name for each in seen) == sorted(each.name for each in found) == sorted(job.name for job in jobs)
     return {each.name: each for each in found}, programs
@@ -74,7 +74,7 @@ def jobs(names: str, expected_s: float = 60.0, *, shares: str = "") -> list[Benc
 
 
 def test_a_failure_stops_no_other_and_each_end_has_its_name() -> None:
-    found, _ = run(jobs("abcde", shares="ab"), {"a": 3, "c": 1, "d": None}, kept="bc")
+    found, _ = run(jobs("abcde", shares="ab"), {"a": 3, "c": 1, "d": None}, stored="bc")
 
     ends = {name: (each.what, each.code) for name, each in found.items()}
     assert ends == {"a": (FAILED, 3), "b": (KEPT, 0), "c": (MISSED, 1), "d": (STOPPED, 1), "e": (NOTHING, 0)}
@@ -88,7 +88,7 @@ def test_a_benchmark_is_stopped_after_a_multiple_of_what_it_is_expected_to_take(
 
 def test_what_is_expected_to_outlast_the_run_is_skipped_and_what_fits_is_run() -> None:
     long, short = BenchmarkJob("long", [], 300.0), BenchmarkJob("short", [], 60.0)
-    found, programs = run([BenchmarkJob("first", [], 60.0), long, short], {}, limit_s=200, kept="first short")
+    found, programs = run([BenchmarkJob("first", [], 60.0), long, short], {}, limit_s=200, stored="first short")
 
     assert [found[name].what for name in ("first", "long", "short")] == [KEPT, NO_TIME, KEPT]
     assert programs.limits["short"] == 140.0
@@ -145,14 +145,14 @@ def test_the_goals_say_which_of_their_records_come_from_one_run() -> None:
     def record(name: str, commit: str, results: object) -> records.BenchmarkRecord:
         return records.BenchmarkRecord(name, "2026-11-25", commit, {}, {}, results)
 
-    kept = {name: record(name, commit, {}) for name, commit in (("change", "aaaaaaa"), ("growth", "bbbbbbb"))}
+    stored = {name: record(name, commit, {}) for name, commit in (("change", "aaaaaaa"), ("growth", "bbbbbbb"))}
     found = {"records": ["change", "growth"], "commands": 1, "minutes": 74.6}
 
-    assert of_one_run(kept | {"bench": record("bench", "aaaaaaa", found)}) == (
+    assert of_one_run(stored | {"bench": record("bench", "aaaaaaa", found)}) == (
         "1 of 2 records come from one `make bench` of 75 minutes, 2026-11-25, commit aaaaaaa; "
         "not from it: growth (2026-11-25, bbbbbbb)."
     )
-    again = of_one_run(kept | {"bench": record("bench", "aaaaaaa", found | {"commands": 2})})
+    again = of_one_run(stored | {"bench": record("bench", "aaaaaaa", found | {"commands": 2})})
     assert "come from a `make bench` that was resumed (2 commands) of 75 minutes" in again
 
 
