@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import httpx2
 from mcp import MCPError
@@ -32,7 +32,7 @@ class EagerBucket(MemoryObjectStore):
     def put(
         self,
         key: str,
-        body: bytes,
+        body: bytes | BinaryIO,
         *,
         media_type: str,
         metadata: Mapping[str, str] | None = None,
@@ -47,6 +47,8 @@ class EagerBucket(MemoryObjectStore):
 
 def text_of(result: Any) -> str:
     """The text of the first part of what an MCP call gave: a tool's result, a resource or a prompt's message."""
+    if hasattr(result, "messages"):
+        return str(result.messages[0].content.text)
     [first, *_] = result.content if hasattr(result, "content") else result.contents
     return str(first.text)
 

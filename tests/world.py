@@ -64,13 +64,13 @@ class World:
     def __init__(self, tenant: str = TENANT, *, settings: Mapping[str, str] | None = None, **parts: Any) -> None:
         self.tenant = tenant
         self.now_s = 1_800_000_000.0
-        self.documents = parts.get("documents") or MemoryObjectStore("documents")
-        self.state = parts.get("state") or MemoryObjectStore("state")
-        self.registry = parts.get("registry") or MemoryRegistry()
-        self.index = parts.get("index") or MemoryChunkIndex()
-        self.queue = parts.get("queue") or MemoryMessageQueue()
-        self.visited = parts.get("visited") or MemoryVisitedCache()
-        self.embedder = parts.get("embedder") or HashingEmbedder(dimension=DIMENSION)
+        self.documents: Any = parts.get("documents") or MemoryObjectStore("documents")
+        self.state: Any = parts.get("state") or MemoryObjectStore("state")
+        self.registry: Any = parts.get("registry") or MemoryRegistry()
+        self.index: Any = parts.get("index") or MemoryChunkIndex()
+        self.queue: Any = parts.get("queue") or MemoryMessageQueue()
+        self.visited: Any = parts.get("visited") or MemoryVisitedCache()
+        self.embedder: Any = parts.get("embedder") or HashingEmbedder(dimension=DIMENSION)
         self.chat = ScriptedChatModel()
         self.embedding_models, self.chat_models = MemoryModelList("hashing"), MemoryModelList("scripted")
         self.metrics, self.wiring = MemoryMetrics(), MemoryWiring()
@@ -115,10 +115,20 @@ class World:
         self.registry.put_calibration(self.tenant, Calibration(tenant.active.space, curve))
         self.app.tenants.directory.forget(self.tenant)
 
-    def put(self, path: str, text: str | bytes, *, ingest: bool = True, **metadata: str) -> str:
+    def put(
+        self,
+        path: str,
+        text: str | bytes,
+        metadata: Mapping[str, str] | None = None,
+        *,
+        ingest: bool = True,
+        **named: str,
+    ) -> str:
         """Put an object and, unless *ingest* is False, let its event arrive; its version id."""
         body = text.encode() if isinstance(text, str) else text
-        stored = self.documents.put(self.key(path).s3_key, body, media_type="text/plain", metadata=metadata)
+        stored = self.documents.put(
+            self.key(path).s3_key, body, media_type="text/plain", metadata={**(metadata or {}), **named}
+        )
         if ingest:
             self.changed(path)
         return stored.version_id

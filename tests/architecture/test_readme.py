@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any, cast
 
 from typer.main import get_command
 
@@ -28,7 +29,7 @@ def test_every_make_target_of_the_readme_exists() -> None:
 
 
 def test_every_ragdrop_command_of_the_readme_exists() -> None:
-    commands = get_command(build()).commands
+    commands = cast("Any", get_command(build())).commands
     wanted = {found for line in COMMAND_LINES for found in re.findall(r"ragdrop ([a-z]+)", line)}
 
     assert wanted

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Dialog, Page
 
 from pages.browser import MISSING, browser_path, chromium
 
@@ -38,9 +38,13 @@ class Seen:
     def watch(self, page: Page) -> None:
         """Note everything that *page* must not do."""
         page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (self.problems.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("dialog", self._dialog)
         page.on("console", lambda said: self._console(said.text))
         page.on("request", lambda request: self._request(request.url))
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.problems.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def _console(self, text: str) -> None:
         if "Content Security Policy" in text or "TrustedHTML" in text or "pwned" in text:

@@ -39,7 +39,7 @@ def hostile(world: World) -> World:
         text = f"# {payload}\n\nThe code of {number} is LK-{number}. {payload}\n\n## {payload}\n\n[link]({payload})\n"
         facts = {"title": payload, "category": payload, "tags": json.dumps([payload])}
         printable = {name: value for name, value in facts.items() if value.isascii() and value.isprintable()}
-        world.put(f"hostile/{number:02}.md", text, **printable)
+        world.put(f"hostile/{number:02}.md", text, printable)
         name = payload.replace("/", "\u2215")
         if name.isprintable():
             world.put(f"names/{name}.md", f"# Plain {number}\n\nThis one has an odd name.")

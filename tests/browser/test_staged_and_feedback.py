@@ -12,7 +12,7 @@ from tests.world import World
 
 
 def test_a_staged_document_is_listed_with_its_stage_and_found_by_its_status(world: World, open_page: Opener) -> None:
-    world.put("team/pump.md", "# Pump\n\nThe pump is new.", **{STAGE: "spring"})
+    world.put("team/pump.md", "# Pump\n\nThe pump is new.", {STAGE: "spring"})
 
     page = open_page("#/documents?status=staged")
 
@@ -23,7 +23,7 @@ def test_a_staged_document_is_listed_with_its_stage_and_found_by_its_status(worl
 
 
 def test_a_staged_document_says_what_it_waits_in(world: World, open_page: Opener) -> None:
-    world.put("team/pump.md", "# Pump\n\nThe pump is new.", **{STAGE: "spring"})
+    world.put("team/pump.md", "# Pump\n\nThe pump is new.", {STAGE: "spring"})
 
     page = open_page("#/documents/team/pump.md")
 

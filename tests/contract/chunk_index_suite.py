@@ -80,11 +80,11 @@ class Engine:
 
     def words(self, text: str, **query: Any) -> list[Hit]:
         """Lexical hits."""
-        return self._one(text, None, **query).lexical
+        return list(self._one(text, None, **query).lexical)
 
     def near(self, wanted: Vector, **query: Any) -> list[Hit]:
         """Vector hits."""
-        return self._one(None, wanted, **query).vector
+        return list(self._one(None, wanted, **query).vector)
 
     def both(self, text: str, **query: Any) -> tuple[set[str], set[str]]:
         """The paths of the vector and of the lexical hits for *text*."""

@@ -66,7 +66,7 @@ def test_a_document_that_takes_too_much_memory_is_unsafe_and_the_next_one_is_rea
 
 def test_a_reader_that_breaks_makes_the_document_corrupt(reader: IsolatedReader) -> None:
     with pytest.raises(CorruptFileError):
-        reader("no such kind", b"x", "a")  # type: ignore[arg-type]
+        reader("no such kind", b"x", "a")
 
 
 def test_a_large_parent_does_not_make_every_document_start_a_new_process() -> None:

@@ -30,7 +30,7 @@ def named(*names: str) -> Callable[[httpx.Request], httpx.Response]:
 
 @pytest.mark.parametrize("held", [MemoryModelList("a", "b"), over_http(named("a", "b"))])
 def test_the_names_of_all_models_are_given(held: ModelList) -> None:
-    assert held.models(soon()) == {"a", "b"}
+    assert held.models(soon()) == frozenset({"a", "b"})
 
 
 @pytest.mark.parametrize(

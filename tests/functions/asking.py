@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,9 +59,11 @@ class Asking:
         self._serve = Mangum(api, lifespan="off")
         self._golden = json.loads(GOLDEN.read_text("utf-8"))
 
-    def post(self, query: str, *, left_s: float = 9.0, **fields: Any) -> Response:
+    def post(
+        self, query: str, more: Mapping[str, Any] | None = None, *, left_s: float = 9.0, **fields: Any
+    ) -> Response:
         """The whole response."""
-        event = {**self._golden, "body": json.dumps({"query": query, **fields})}
+        event = {**self._golden, "body": json.dumps({"query": query, **(more or {}), **fields})}
         event["headers"] = {**event["headers"], "x-api-key": self.key}
         event["multiValueHeaders"] = {name: [value] for name, value in event["headers"].items()}
         told = self._serve(event, Context(left_s))  # type: ignore[arg-type]

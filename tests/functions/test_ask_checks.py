@@ -152,7 +152,7 @@ def test_prompts_of_ones_own_need_the_role_admin(field: str, role: Any) -> None:
     asking.world.put("team/pump.md", "The pump is red.")
 
     for stream in (False, True):
-        response = asking.post("pump", stream=stream, **{field: "{{ question }}"})
+        response = asking.post("pump", {field: "{{ question }}"}, stream=stream)
 
         assert (response.status_code, response.json()["error"]["code"]) == (403, "FORBIDDEN")
     assert asking.world.chat.asked == []
@@ -187,7 +187,7 @@ def test_a_template_that_does_not_render_is_an_error_of_the_request(field: str, 
     asking.world.put("team/pump.md", "The pump is red.")
 
     for stream in (False, True):
-        response = asking.post("pump", stream=stream, **{field: template})
+        response = asking.post("pump", {field: template}, stream=stream)
 
         error = response.json()["error"]
         assert (response.status_code, error["code"], error["details"]["field"]) == (400, "INVALID_PARAMS", field)

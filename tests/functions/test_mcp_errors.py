@@ -253,7 +253,7 @@ def test_what_nobody_foresaw_is_an_internal_error_without_its_text(world: World)
     def broken(*args: object) -> None:
         raise RuntimeError("secret text")
 
-    world.embedder.query = broken  # type: ignore[assignment,method-assign]
+    world.embedder.query = broken
 
     result = called(world, "rag_context_search", query="pump")
 

@@ -128,7 +128,7 @@ def test_the_prompt_carries_the_question_and_the_vaults(world: World) -> None:
         [listed] = (await client.list_prompts()).prompts
         arguments = {"question": "How long is a backup kept?", "vaults": "team, hr"}
         result = await client.get_prompt(listed.name, arguments)
-        return listed.name, result.messages[0].content.text
+        return listed.name, text_of(result)
 
     name, text = with_agent(world, use)
 

@@ -56,7 +56,7 @@ def test_a_critical_document_that_is_always_shown_has_the_relevance_one(world: W
 
 def test_a_search_gives_one_item_a_passage_with_its_source(world: World) -> None:
     facts = {"agent": "scribe", "category": "plant", "tags": "a,b", "attributes": '{"game": "go"}'}
-    world.put("team/valve.md", "# Valve\n\nThe valve's code is ZZ-1.", **facts)
+    world.put("team/valve.md", "# Valve\n\nThe valve's code is ZZ-1.", facts)
 
     found = called(world, "rag_context_search", query="code of the valve", limit=1).structured_content
 
@@ -80,7 +80,7 @@ def test_what_an_agent_writes_is_found_with_all_that_was_said_of_it(world: World
     indexed = called(
         world, "rag_context_index", mode=mode, content="The crane is green.", session_id="s1", metadata=metadata
     ).structured_content
-    search = {"session_id": "s1", "attributes": {"n": "7"}, "vaults": ["agents"]}
+    search: dict[str, Any] = {"session_id": "s1", "attributes": {"n": "7"}, "vaults": ["agents"]}
     found = called(world, "rag_context_search", query="crane colour", **search).structured_content
 
     assert (indexed["success"], indexed["pending"], indexed["chunks_indexed"]) == (True, False, 1)

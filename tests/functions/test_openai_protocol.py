@@ -170,7 +170,7 @@ def test_a_conversation_is_condensed_to_one_question_by_the_chat_model(client: O
 
 
 def test_without_the_model_the_users_own_words_are_the_question(client: OpenAI, deployment: Deployment) -> None:
-    def reply(messages: list[Any]) -> str:
+    def reply(messages: Any) -> str:
         if "conversation" in messages[0].content:
             raise GenerationError("down", service="chat", reason="unreachable")
         return REPLY
@@ -222,7 +222,7 @@ def test_an_abstention_is_a_plain_sentence_and_never_the_sentinel(client: OpenAI
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_abstention_that_asked_no_model_counts_no_tokens(deployment: Deployment, *, stream: bool) -> None:
-    options = {"stream": True, "stream_options": {"include_usage": True}} if stream else {}
+    options: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}} if stream else {}
 
     with openai_client(deployment) as client:
         found = client.chat.completions.create(model="default", messages=ask("Who won the regatta?"), **options)

@@ -77,7 +77,7 @@ def test_the_openai_client_gets_each_word_as_soon_as_it_is_said(url: str, chat: 
         stream = client.chat.completions.create(
             model="default", messages=[{"role": "user", "content": "pump"}], stream=True
         )
-        begun = [next(stream).choices[0].delta.content for _ in range(2)]
+        begun = [next(stream).choices[0].delta.content or "" for _ in range(2)]
         chat.let(100)
         rest = [chunk.choices[0].delta.content or "" for chunk in stream]
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import httpx
 import pytest
-from click.testing import Result
 from starlette.testclient import TestClient
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from ragdrop.api.apis import query_api
 from ragdrop.client import RagdropClient
@@ -175,7 +174,7 @@ def test_a_stage_is_tried_promoted_and_no_answer_is_half_of_it(desk: Desk) -> No
 
 def test_a_discarded_stage_leaves_what_is_live(desk: Desk) -> None:
     desk.world.put("team/pump.md", "The pump is red.")
-    desk.world.put("team/pump.md", "The pump is blue.", **{"ragdrop-stage": "spring"})
+    desk.world.put("team/pump.md", "The pump is blue.", {"ragdrop-stage": "spring"})
 
     assert "1 documents" in desk.run("discard", "team", "spring").output
     handled(desk, "team/pump.md")

@@ -38,7 +38,7 @@ class Tenant:
             stack, name, json.loads(operate(stack, "key", "create", name, "--role", "admin", "--json"))["api_key"]
         )
 
-    def ragdrop(self, *arguments: str, timeout_s: float = 120, **named: str) -> subprocess.CompletedProcess[str]:
+    def ragdrop(self, *arguments: str, timeout_s: float = 120, **named: Any) -> subprocess.CompletedProcess[str]:
         """Run the command with this tenant's key."""
         reached = {"RAGDROP_API_URL": self.stack.api_url, "RAGDROP_API_KEY": self.key}
         return run(self.stack, *arguments, timeout_s=timeout_s, **reached, **named)
@@ -87,7 +87,7 @@ def environment(stack: LocalStack) -> dict[str, str]:
     return kept | {"RAGDROP_STACK": str(stack.file), "NO_PROXY": "127.0.0.1,localhost"}
 
 
-def run(stack: LocalStack, *arguments: str, timeout_s: float = 120, **named: str) -> subprocess.CompletedProcess[str]:
+def run(stack: LocalStack, *arguments: str, timeout_s: float = 120, **named: Any) -> subprocess.CompletedProcess[str]:
     """Run `ragdrop` on *stack*, with *named* in its environment."""
     return subprocess.run(
         [str(RAGDROP), *arguments],
@@ -100,7 +100,7 @@ def run(stack: LocalStack, *arguments: str, timeout_s: float = 120, **named: str
     )
 
 
-def operate(stack: LocalStack, *arguments: str, **named: str) -> str:
+def operate(stack: LocalStack, *arguments: str, **named: Any) -> str:
     """Run a command that must succeed; what it printed."""
     done = run(stack, *arguments, **named)
     assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"

@@ -7,7 +7,7 @@ the function's own 60 s.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -63,7 +63,7 @@ def looked_up(tenant: Tenant) -> str:
 
 
 def test_a_large_file_comes_in_past_a_dead_worker_in_little_memory_and_is_unseen_until_it_is_whole(
-    tenant: Tenant, workers: IngestWorkers, embeddings: StubEmbeddings, record_property: pytest.RecordProperty
+    tenant: Tenant, workers: IngestWorkers, embeddings: StubEmbeddings, record_property: Callable[[str, object], None]
 ) -> None:
     registry = DynamoDbRegistry(tenant.stack.environment["REGISTRY_TABLE"], tenant.stack.client("dynamodb"))
     key, text = DocumentKey(tenant.name, "coast", "log.txt"), logbook(SIZE_BYTES)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import httpx
 import pytest
@@ -33,7 +34,7 @@ def tenant(counted_stack: LocalStack) -> Tenant:
     return made
 
 
-def sweep(tenant: Tenant, **named: str) -> subprocess.CompletedProcess[str]:
+def sweep(tenant: Tenant, **named: Any) -> subprocess.CompletedProcess[str]:
     """`ragdrop sweep` that leaves nothing out because it is young."""
     return run(tenant.stack, "sweep", "--tenant", tenant.name, SWEEP_MIN_AGE_S="0", **named)
 

@@ -180,7 +180,7 @@ def test_searches_that_all_failed_fail_the_request(stub: Stub) -> None:
 def test_a_server_that_does_not_know_the_newer_lexical_query_gets_the_older_one_from_then_on(stub: Stub) -> None:
     cause = {"type": "parsing_exception", "reason": "unknown query [combined_fields]"}
     unknown = (400, {"error": {"type": "x_content_parse_exception", "caused_by": cause}, "status": 400})
-    fine = (200, {"responses": [{"hits": {"hits": []}}]})
+    fine: Any = (200, {"responses": [{"hits": {"hits": []}}]})
     stub.answer = lambda _m, _p, body: unknown if "combined_fields" in json.dumps(body) else fine
     index = stub.index()
 
@@ -262,7 +262,7 @@ def test_neither_documents_nor_questions_are_logged_at_any_level(stub: Stub, cap
     assert "_bulk" in caplog.text
 
 
-SHAPES = (
+SHAPES: Any = (
     [],
     None,
     {},

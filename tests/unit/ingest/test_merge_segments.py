@@ -69,7 +69,7 @@ def live_segments(world: World) -> int:
     """How many segments a question meets."""
     keys = [each.key for each in world.state.entries("index/")]
     retired = sum(key.endswith(".retired") for key in keys)
-    return sum(key.endswith(".seg") for key in keys) - retired
+    return int(sum(key.endswith(".seg") for key in keys) - retired)
 
 
 def test_a_batch_that_makes_too_many_segments_asks_for_a_merge_once(world: World) -> None:
@@ -157,7 +157,7 @@ def test_a_merge_that_fails_leaves_the_documents_of_its_batch_unharmed(world: Wo
 
 
 def test_a_merge_that_cannot_be_asked_for_fails_no_document(world: World) -> None:
-    world.queue.merge = _refuse  # type: ignore[method-assign]
+    world.queue.merge = _refuse
     fill(world)
 
     assert len(world.texts("pump", limit=20)) == MERGE_ABOVE + 1

@@ -102,7 +102,7 @@ def test_numbers_in_object_metadata_stay_as_they_are_written(world: World) -> No
 
 
 def test_what_ragdrop_writes_into_object_metadata_is_no_attribute(world: World) -> None:
-    world.put(PATH, "alpha", **{"ragdrop-by": "key of Ann", "Author": "Mira"})
+    world.put(PATH, "alpha", {"ragdrop-by": "key of Ann", "Author": "Mira"})
 
     assert detail_of(world).facts.attributes == {"author": "Mira"}
 

@@ -92,7 +92,7 @@ def test_a_bad_field_costs_itself_alone_and_is_a_recorded_warning(world: World, 
     if channel == "sidecar":
         put_sidecar(world, **fields)
     front = "---\ndate: 2025-13-45\npromotion_level: critical\n---\n" if channel == "front matter" else ""
-    world.put(PATH, f"{front}alpha", **(fields if channel == "object metadata" else {}))
+    world.put(PATH, f"{front}alpha", fields if channel == "object metadata" else {})
 
     head = world.head(PATH)
     detail = world.registry.detail(head.key, head.live_revision or 0)

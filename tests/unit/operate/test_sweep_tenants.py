@@ -168,7 +168,7 @@ def sweep(world: World) -> Round:
 def pairs(world: World) -> int | None:
     tenant = world.registry.tenant(TENANT)
     assert tenant is not None
-    return tenant.calibration and tenant.calibration.pairs
+    return tenant.calibration.pairs if tenant.calibration else None
 
 
 class _BreaksFor:

@@ -51,7 +51,7 @@ def test_a_purge_leaves_no_byte_of_any_past_or_stage() -> None:
     then = rfc3339(world.now_s, precision="milliseconds")
     world.now_s += 60
     world.put("team/secretive.md", "The code is QX-BLUE.")
-    world.put("team/secretive.md", "The code is QX-STAGED.", **{STAGE: "spring"})
+    world.put("team/secretive.md", "The code is QX-STAGED.", {STAGE: "spring"})
     world.search("code", as_of=then)
     world.search("code", stage="spring")
     world.app.generate.ask(Question(Query("code")), world.caller, Deadline.after(10))

@@ -26,9 +26,9 @@ def promote(world: World, name: str, *, settled: bool = True) -> None:
 def test_a_stage_waits_again_and_the_version_under_it_answers() -> None:
     world = World()
     world.put("team/pump.md", "The pump is red.")
-    world.put("team/pump.md", "The pump is blue.", **{STAGE: "spring"})
-    world.put("team/pump.md", "The pump is green.", **{STAGE: "spring"})
-    world.put("team/new.md", "The pump is new.", **{STAGE: "spring"})
+    world.put("team/pump.md", "The pump is blue.", {STAGE: "spring"})
+    world.put("team/pump.md", "The pump is green.", {STAGE: "spring"})
+    world.put("team/new.md", "The pump is new.", {STAGE: "spring"})
 
     left = without_registry(world)
     report = restore(left)
@@ -44,9 +44,9 @@ def test_a_stage_waits_again_and_the_version_under_it_answers() -> None:
 def test_what_was_promoted_is_live_even_before_ingest_made_it_so(settled: bool) -> None:
     world = World()
     world.put("team/pump.md", "The pump is red.")
-    world.put("team/pump.md", "The pump is blue.", **{STAGE: "spring"})
+    world.put("team/pump.md", "The pump is blue.", {STAGE: "spring"})
     promote(world, "spring", settled=settled)
-    world.put("team/pump.md", "The pump is green.", **{STAGE: "autumn"})
+    world.put("team/pump.md", "The pump is green.", {STAGE: "autumn"})
 
     left = without_registry(world)
     restore(left)
@@ -59,7 +59,7 @@ def test_nothing_under_a_waiting_version_answers_that_was_deleted_in_between() -
     world = World()
     world.put("team/pump.md", "The pump is red.")
     world.delete("team/pump.md")
-    world.put("team/pump.md", "The pump is blue.", **{STAGE: "spring"})
+    world.put("team/pump.md", "The pump is blue.", {STAGE: "spring"})
 
     left = without_registry(world)
     restore(left)
@@ -75,7 +75,7 @@ def test_the_version_under_a_staged_one_has_the_sidecar_of_its_time() -> None:
     first = world.put(sidecar, json.dumps({"title": "Old"}), ingest=False)
     world.put("team/pump.md", "The pump is red.")
     world.documents.modified_at = "2026-02-01T00:00:00Z"
-    world.put("team/pump.md", "The pump is blue.", **{STAGE: "spring"})
+    world.put("team/pump.md", "The pump is blue.", {STAGE: "spring"})
     world.documents.modified_at = "2026-03-01T00:00:00Z"
     second = world.put(sidecar, json.dumps({"title": "New"}), ingest=False)
     world.changed("team/pump.md")
@@ -140,7 +140,7 @@ def test_while_a_version_under_a_staged_one_is_at_work_the_message_comes_again()
     version = world.put("team/pump.md", "The pump is red.", ingest=False)
     claim = Claim(version, None, "first", world.now_s + 60, None, world.now_s)
     world.registry.claim(world.key("team/pump.md"), None, claim)
-    world.put("team/pump.md", "The pump is blue.", ingest=False, **{STAGE: "spring"})
+    world.put("team/pump.md", "The pump is blue.", {STAGE: "spring"}, ingest=False)
 
     assert len(world.changed("team/pump.md", message_id="second")) == 1
 
@@ -149,7 +149,7 @@ def test_a_staged_version_that_is_tried_again_does_not_begin_with_a_failed_one_b
     world = World()
     world.put("team/pump.md", " ")
     world.embedder.fail_with = EmbeddingServiceError("away", service="embedding")
-    world.put("team/pump.md", "The pump is blue.", ingest=False, **{STAGE: "spring"})
+    world.put("team/pump.md", "The pump is blue.", {STAGE: "spring"}, ingest=False)
     assert len(world.changed("team/pump.md", message_id="second")) == 1
 
     world.embedder.fail_with = None
@@ -160,7 +160,7 @@ def test_a_staged_version_that_is_tried_again_does_not_begin_with_a_failed_one_b
 
 def test_a_purge_leaves_no_name_in_the_record() -> None:
     world = World()
-    world.put("team/pump.md", "The pump is blue.", **{STAGE: "spring"})
+    world.put("team/pump.md", "The pump is blue.", {STAGE: "spring"})
     promote(world, "spring")
     record = ".admitted/acme/team.json"
     assert b"pump.md" in (world.documents.get(record) or b"")
@@ -172,7 +172,7 @@ def test_a_purge_leaves_no_name_in_the_record() -> None:
 
 def test_a_promotion_whose_record_cannot_be_written_does_not_happen() -> None:
     world = World()
-    world.put("team/pump.md", "The pump is blue.", **{STAGE: "spring"})
+    world.put("team/pump.md", "The pump is blue.", {STAGE: "spring"})
     world.documents.fail_with = DatabaseError("S3 is away", service="object_store")
 
     with pytest.raises(DatabaseError):

@@ -26,7 +26,7 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
 
 def stage(world: World, path: str, text: str, name: str = "spring") -> str:
     """Put a version that waits in a stage."""
-    return world.put(path, text, **{STAGE: name})
+    return world.put(path, text, {STAGE: name})
 
 
 def texts(world: World, text: str = "pump", **fields: Any) -> dict[str, str]:
@@ -137,7 +137,7 @@ def test_a_version_put_after_the_promotion_waits_for_its_end(world: World) -> No
     stage(world, "team/pump.md", "The pump is blue.")
     promote(world)
 
-    world.put("team/late.md", "The pump is late.", ingest=False, **{STAGE: "spring"})
+    world.put("team/late.md", "The pump is late.", {STAGE: "spring"}, ingest=False)
     assert len(world.changed("team/late.md")) == 1
     assert "late.md" not in texts(world)
     settled(world)

@@ -68,7 +68,7 @@ def test_only_what_is_not_known_is_read(registry: MemoryRegistry, known: LiveVie
     heads(known, PUMP)
     seen: list[Any] = []
     read = registry.named_and_heads
-    registry.named_and_heads = lambda names, keys, deadline: (seen.extend(keys), read(names, keys, deadline))[1]  # type: ignore[method-assign]
+    registry.named_and_heads = lambda names, keys, deadline: (seen.extend(keys), read(names, keys, deadline))[1]
 
     heads(known, PUMP, VALVE)
 

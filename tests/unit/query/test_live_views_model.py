@@ -188,7 +188,7 @@ class Run:
 
 
 def _short(head: Head | None) -> tuple[int, str, int | None] | None:
-    return head and (head.revision, head.status.value, head.live_revision)
+    return (head.revision, head.status.value, head.live_revision) if head else None
 
 
 def _counted(counts: ChangeCounts) -> frozenset[tuple[int, int]]:
@@ -294,7 +294,7 @@ class CountedLater(MemoryRegistry):
 class NeverPointed(MemoryRegistry):
     """A registry whose pointers come after the change that they are for: what must not be."""
 
-    def point(self, detail: Any) -> None:
+    def point(self, detail: Any) -> None:  # type: ignore[override]
         del detail
 
 

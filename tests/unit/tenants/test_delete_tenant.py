@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 import pytest
 
 from ragdrop.domain.answers import Question
@@ -13,7 +15,7 @@ from ragdrop.errors import InvalidParamsError, ObjectStoreError, Unauthenticated
 from ragdrop.tenants.delete import SETTLE_S, TenantReceipt
 from tests.world import World
 
-VECTOR: Vector = [0.5, 0.5]
+VECTOR: Vector = array("f", [0.5, 0.5])
 
 
 class Town:

@@ -118,10 +118,10 @@ def test_a_file_that_failed_half_way_is_applied_when_its_message_comes_again(wor
     drop(world, OWN, ingest=False, min_relevance=0.25)
     message = world.message(world.change(OWN))
     activate = world.registry.activate
-    world.registry.activate = lambda *_: (_ for _ in ()).throw(DatabaseError("gone", service="registry"))  # type: ignore[method-assign]
+    world.registry.activate = lambda *_: (_ for _ in ()).throw(DatabaseError("gone", service="registry"))
 
     assert world.deliver(message) == [message]
-    world.registry.activate = activate  # type: ignore[method-assign]
+    world.registry.activate = activate
     assert world.deliver(message) == []
 
     assert world.head(OWN).status is Status.INDEXED
