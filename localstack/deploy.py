@@ -133,15 +133,6 @@ def with_concurrency(template: str, concurrency: str) -> str:
     return CONCURRENCY.sub(f"MaximumConcurrency: {int(concurrency)}", template)
 
 
-def with_archives(template: str) -> str:
-    r"""The built template with the packed folders in place of the folders.
-
-    >>> with_archives("  CodeUri: IngestFunction\n  ContentUri: CommonLayer\n")
-    '  CodeUri: IngestFunction.zip\n  ContentUri: CommonLayer.zip\n'
-    """
-    return FOLDER.sub(r"\1.zip", template)
-
-
 def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str]) -> None:
     """Deploy the build with *parameters*, then fix what the emulator leaves out.
 
@@ -150,7 +141,8 @@ def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str]) -> Non
     built = BUILD / "build/template.yaml"
     template = built.with_name(f"template-{home.name}.yaml")
     text = with_release(built.read_text("utf-8"), parameters["Release"])
-    template.write_text(with_archives(with_concurrency(text, parameters["IngestConcurrency"])), "utf-8")
+    text = with_concurrency(text, parameters["IngestConcurrency"])
+    template.write_text(FOLDER.sub(r"\1.zip", text), "utf-8")  # packed folders in place of the folders
     arguments = ["deploy", "--config-file", str(REPOSITORY / "samconfig.toml"), "--config-env", "local"]
     arguments += ["--stack-name", emulated.stack_name, "--no-progressbar", "--template-file", str(template)]
     arguments += ["--parameter-overrides", *overrides_of(parameters)]
@@ -166,11 +158,7 @@ def write_settings(emulated: Emulated, outputs: Mapping[str, str], document: Map
 
 
 def variables_for(document: Mapping[str, Any]) -> dict[str, str]:
-    """The settings of a document as variables, for programs on this machine that do not read it.
-
-    >>> variables_for({"fusion": "rrf", "keep_last_good": True})
-    {'FUSION': 'rrf', 'KEEP_LAST_GOOD': 'true'}
-    """
+    """The settings of a document as variables, for programs on this machine that do not read it."""
     return {name.upper(): each if isinstance(each, str) else json.dumps(each) for name, each in document.items()}
 
 
@@ -191,35 +179,19 @@ def apply_gateway_responses(emulated: Emulated, *, has_cors: bool) -> None:
             responseParameters=plain_values(response.get("responseParameters", {}), has_cors=has_cors),
             **optional,
         )
-    gateway.create_deployment(restApiId=outputs["ApiId"], stageName=stage_of(outputs))
+    gateway.create_deployment(restApiId=outputs["ApiId"], stageName=outputs["ApiUrl"].rpartition("/")[2])
 
 
 def plain_values(headers: Mapping[str, Any], *, has_cors: bool) -> dict[str, str]:
-    """The headers of a gateway response, those that stand in a condition only where pages of other origins may call.
-
-    >>> plain_values({"a": "'1'", "b": {"Fn::If": ["HasCorsOrigins", "'*'", {"Ref": "AWS::NoValue"}]}}, has_cors=False)
-    {'a': "'1'"}
-    """
+    """The headers of a gateway response, those that stand in a condition only where pages of other origins may call."""
     found = {name: value if isinstance(value, str) else value["Fn::If"][1] for name, value in headers.items()}
     return {name: value for name, value in found.items() if has_cors or isinstance(headers[name], str)}
 
 
-def stage_of(outputs: Mapping[str, str]) -> str:
-    """The API's stage, the last part of its address.
-
-    >>> stage_of({"ApiUrl": "https://x.example/dev"})
-    'dev'
-    """
-    return outputs["ApiUrl"].rpartition("/")[2]
-
-
 def local_api_url(endpoint_url: str, outputs: Mapping[str, str]) -> str:
-    """Where the emulator serves the API: by path, as no name leads to it.
-
-    >>> local_api_url("http://h:1", {"ApiId": "abc", "ApiUrl": "https://x.example/dev"})
-    'http://h:1/restapis/abc/dev/_user_request_'
-    """
-    return f"{endpoint_url}/restapis/{outputs['ApiId']}/{stage_of(outputs)}/_user_request_"
+    """Where the emulator serves the API: by path, as no name leads to it."""
+    stage = outputs["ApiUrl"].rpartition("/")[2]
+    return f"{endpoint_url}/restapis/{outputs['ApiId']}/{stage}/_user_request_"
 
 
 LAYER = "CommonLayer"
@@ -234,7 +206,15 @@ def write_sam_local(home: Home, stack: Mapping[str, Any], configurations: Mappin
     here, else a function in a container would call AWS itself. SAM also prefers the caller's shell to a template: so
     the values are in env.json too, which it prefers to both.  *configurations* are Lambda's, by logical id.
     """
-    variables = {name: variables_of(each, stack) for name, each in configurations.items()}
+    aws = {name: value for name, value in stack["environment"].items() if name.startswith("AWS_")}
+    aws["AWS_SESSION_TOKEN"] = ""
+    variables = {
+        function: {
+            name: seen_from(CONTAINER_HOST, str(value))
+            for name, value in (each["Environment"]["Variables"] | aws).items()
+        }
+        for function, each in configurations.items()
+    }
     write_json(home.base / "env.json", variables)
     functions = {name: _function(name, each, variables[name]) for name, each in configurations.items()}
     layer = {"Type": "AWS::Serverless::LayerVersion", "Properties": {"ContentUri": str(BUILD / "build" / LAYER)}}
@@ -249,13 +229,6 @@ def write_sam_local(home: Home, stack: Mapping[str, Any], configurations: Mappin
     events.mkdir(mode=0o700, exist_ok=True)
     for path in sorted((REPOSITORY / "events").glob("*.json")):
         write_json(events / path.name, local_event(path.read_text("utf-8"), stack))
-
-
-def variables_of(configuration: Mapping[str, Any], stack: Mapping[str, Any]) -> dict[str, str]:
-    """A function's variables and what leads AWS clients to the emulator, as a container needs them."""
-    emulator = {name: value for name, value in stack["environment"].items() if name.startswith("AWS_")}
-    variables = {**configuration["Environment"]["Variables"], **emulator, "AWS_SESSION_TOKEN": ""}
-    return {name: seen_from(CONTAINER_HOST, str(value)) for name, value in variables.items()}
 
 
 def _function(name: str, configuration: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, Any]:

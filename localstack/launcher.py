@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from localstack import services
 from localstack.build import build, build_digest, is_built
 from localstack.deploy import (
     Emulated,
@@ -27,27 +28,6 @@ from localstack.home import BUILD, TEMPLATE, Home, Progress, exclusive, homes, r
 from localstack.launch_options import PROCESSES, TOKENIZER_KEY, LaunchOptions, read_launch_options, stack_name_of
 from localstack.processes import HOST, Process, stop
 from localstack.seed import check_ingest, make_tenant_and_key, upload_tokenizer, warm_up
-from localstack.services import (
-    USUAL_PORTS,
-    Attached,
-    Service,
-    answerer,
-    attach,
-    await_named,
-    await_service,
-    aws_environment,
-    embedding,
-    emulator,
-    forget_node,
-    launch,
-    move_queues,
-    ocr,
-    port_for,
-    running_emulator,
-    running_node,
-    start_node,
-    stop_node,
-)
 
 # Variable of the functions -> parameter of the template, for the addresses of servers that may run on this machine.
 URLS = {
@@ -94,22 +74,22 @@ class Launcher:
             machine = self.options.models_host or (attached.host_of_this_machine if attached else HOST)
             return self._deploy(digest, endpoint_url, ports, index_url, machine=machine)
 
-    def _attach(self) -> Attached | None:
+    def _attach(self) -> services.Attached | None:
         """The running emulator that the caller named, checked; None where the stack starts its own."""
         if self.options.emulator_url is None:
             return None
         secrets = any(value.startswith("ssm:") for value in self.options.passed_on.values())
-        attached = attach(self.options.emulator_url, with_secrets=secrets)
+        attached = services.attach(self.options.emulator_url, with_secrets=secrets)
         write_json(self.home.attached_file, asdict(attached))
         self.progress.say(f"Attached to {attached}. It was running already, so `make down` leaves it running.")
         return attached
 
-    def _emulator_url(self, attached: Attached | None) -> str:
+    def _emulator_url(self, attached: services.Attached | None) -> str:
         if attached is not None:
             return attached.endpoint_url
-        port, usual = self.start("emulator", emulator).port, USUAL_PORTS["emulator"]
+        port, usual = self.start("emulator", services.emulator).port, services.USUAL_PORTS["emulator"]
         if self.home.is_default and port != usual and usual not in own_emulators(self.home.base):
-            other = running_emulator(f"http://{HOST}:{usual}")
+            other = services.running_emulator(f"http://{HOST}:{usual}")
             if other is not None:
                 self.progress.say(f"{other} was not started here. To use it: EDGE_PORT={usual} make up")
         return f"http://{HOST}:{port}"
@@ -120,10 +100,10 @@ class Launcher:
         if before is not None and not before.running:
             self.progress.say("The emulator was not stopped by `down`, so its state is lost: starting empty.")
             self.home.forget_data()
-            forget_node(self.home)
+            services.forget_node(self.home)
             del self.processes["emulator"]
 
-    def start(self, name: str, service_at: Callable[..., Service]) -> Process:
+    def start(self, name: str, service_at: Callable[..., services.Service]) -> Process:
         """A server of the stack, which is started unless it runs; its port stays the same from one start to the next.
 
         One that listens on another address than the caller now asks for is stopped in order and started again.
@@ -132,34 +112,33 @@ class Launcher:
         process = self.processes.get(name)
         if process is not None and process.running:
             if process.bind == self.options.bind:
-                await_service(service_at(self.home, process.port), process, self.home)
+                services.await_service(service_at(self.home, process.port), process, self.home)
                 return process
             stop(process)
         ports = read_json(self.home.root / "ports.json")
-        port = port_for(name, self.home, ports.get(name))
+        port = services.port_for(name, self.home, ports.get(name))
         service = service_at(self.home, port)
         with self.progress.step(f"{name} on port {port}"):
             if name == "emulator":
-                move_queues(self.home, port)
-            process = replace(launch(service, self.home, port), bind=self.options.bind)
+                services.move_queues(self.home, port)
+            process = replace(services.launch(service, self.home, port), bind=self.options.bind)
             with self._noting:
                 self.processes[name] = process
                 write_processes(self.home, self.processes)
-            await_service(service, process, self.home)
+            services.await_service(service, process, self.home)
         return process
 
     def _start_models(self) -> dict[str, int]:
         """Start the model servers that the caller did not name another for; stop those no longer requested."""
-        ports: dict[str, int] = {}
+        model, ports = self.options.local_model, dict[str, int]()
         if self.options.embedding_url is None:
-            ports["embedding"] = self.start("embedding", partial(embedding, model=self.options.local_model)).port
+            ports["embedding"] = self.start("embedding", partial(services.embedding, model=model)).port
         if self.options.chat_url is None:
             near = f"http://{HOST}:{ports['embedding']}/v1" if "embedding" in ports else None
-            ports["answerer"] = self.start(
-                "answerer", partial(answerer, model=self.options.local_model, embedding_url=near)
-            ).port
-        if self.options.local_model.with_ocr and "OCR_URL" not in self.options.passed_on:
-            ports["ocr"] = self.start("ocr", ocr).port
+            answerer = partial(services.answerer, model=model, embedding_url=near)
+            ports["answerer"] = self.start("answerer", answerer).port
+        if model.with_ocr and "OCR_URL" not in self.options.passed_on:
+            ports["ocr"] = self.start("ocr", services.ocr).port
         with self._noting:
             for name in {"embedding", "answerer", "ocr"} & self.processes.keys() - ports.keys():
                 stop(self.processes.pop(name))
@@ -169,12 +148,12 @@ class Launcher:
     def _start_index(self) -> str:
         """The index's address.  The bucket index needs no server; one that the caller named has to answer."""
         if self.options.index_url is None:
-            if (running := running_node(self.home)) is not None:
+            if (running := services.running_node(self.home)) is not None:
                 return running
             with self.progress.step("opensearch (its first start fetches it)"):
-                return start_node(self.home)
+                return services.start_node(self.home)
         if self.options.index_url.startswith("http"):
-            await_named(self.options.index_url)
+            services.await_named(self.options.index_url)
         return self.options.index_url
 
     def _build(self) -> str:
@@ -189,7 +168,7 @@ class Launcher:
         self, built: str, endpoint_url: str, ports: Mapping[str, int], index_url: str, *, machine: str
     ) -> dict[str, Any]:
         """Deploy what changed; functions reach this machine, where the model servers run, as *machine*."""
-        environment = aws_environment(endpoint_url)
+        environment = services.aws_environment(endpoint_url)
         emulated = Emulated(endpoint_url, environment, stack_name_of(self.home))
         local = {name: f"http://{HOST}:{port}/v1" for name, port in ports.items()}
         embedding_url = self.options.embedding_url or local["embedding"]
@@ -213,6 +192,7 @@ class Launcher:
         if fresh:
             write_settings(emulated, outputs, document)
         configurations = emulated.configurations(outputs)
+        variables = configurations["IngestFunction"]["Environment"]["Variables"]
         stack: dict[str, Any] = {
             "api_url": local_api_url(emulated.endpoint_url, outputs),
             "api_key": before.get("api_key", "") if before.get("tenant") == self.tenant else "",
@@ -222,10 +202,7 @@ class Launcher:
             "index_url": index_url,
             "embedding_url": embedding_url,
             "chat_url": chat_url,
-            "environment": configurations["IngestFunction"]["Environment"]["Variables"]
-            | variables_for(document)
-            | here
-            | environment,
+            "environment": variables | variables_for(document) | here | environment,
             "settings": document,
             "outputs": outputs,
             "pids": {name: process.pid for name, process in self.processes.items()},
@@ -269,9 +246,9 @@ def down(home: Home, progress: Progress) -> None:
         if stopped or name != "emulator":
             del processes[name]  # an emulator that was dead already stays noted: its state is lost
         write_processes(home, processes)
-    if running_node(home) is not None:
+    if services.running_node(home) is not None:
         with progress.step("stopping opensearch"):
-            stop_node(home)
+            services.stop_node(home)
     if not any(process.running for process in processes.values()):
         progress.say(f"Stopped. Data and logs stay in {home.root}.")
 

@@ -120,9 +120,6 @@ def bind_address(environment: Mapping[str, str]) -> str:
     """The address on which emulator and model servers listen; callers on this machine use the loopback either way.
 
     Raises LaunchError if it is another address: the emulator's own functions call it on the loopback.
-
-    >>> bind_address({}), bind_address({"RAGDROP_BIND": "0.0.0.0"})
-    ('127.0.0.1', '0.0.0.0')
     """
     address = environment.get(BIND) or HOST
     if address not in {HOST, EVERYWHERE}:

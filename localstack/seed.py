@@ -46,7 +46,7 @@ def make_tenant_and_key(home: Home, stack: Mapping[str, Any]) -> str:
 
     Raises LaunchError if the API did not answer, or the tenant or the key could not be made.
     """
-    if stack["api_key"] and _status_of_key(stack) == httpx.codes.OK:
+    if stack["api_key"] and _answer_to_key(stack).status_code == httpx.codes.OK:
         return str(stack["api_key"])
     ragdrop_json(home, ["tenant", "create", stack["tenant"], "--if-missing"])
     made = ragdrop_json(home, ["key", "create", stack["tenant"], "--role", "admin", "--label", "make up"])
@@ -104,22 +104,17 @@ def push(home: Home, folder: Path, *, vault: str) -> None:
         ragdrop(home, command)
 
 
-def _status_of_key(stack: Mapping[str, Any]) -> int:
+def _answer_to_key(stack: Mapping[str, Any]) -> httpx.Response:
     """What the API answers to the noted key.  A function that just started may need a while."""
     deadline = time.monotonic() + FIRST_CALL_TIMEOUT_S
+    named: dict[str, Any] = {"params": {"limit": 1}, "headers": {"x-api-key": str(stack["api_key"])}}
     while True:
         try:
-            return _get_documents(stack).status_code
+            return httpx.get(f"{stack['api_url']}/documents", **named, timeout=FIRST_CALL_TIMEOUT_S, trust_env=False)
         except httpx.TransportError as exc:
             if time.monotonic() > deadline:
                 raise LaunchError(f"the API did not answer within {FIRST_CALL_TIMEOUT_S} s") from exc
         time.sleep(POLL_S)
-
-
-def _get_documents(stack: Mapping[str, Any]) -> httpx.Response:
-    headers = {"x-api-key": str(stack["api_key"])}
-    url = f"{stack['api_url']}/documents"
-    return httpx.get(url, params={"limit": 1}, headers=headers, timeout=FIRST_CALL_TIMEOUT_S, trust_env=False)
 
 
 def warm_up(stack: Mapping[str, Any]) -> None:
@@ -127,8 +122,8 @@ def warm_up(stack: Mapping[str, Any]) -> None:
 
     Raises LaunchError if the API does not take the key that was just made, or does not answer.
     """
-    if (status := _status_of_key(stack)) != httpx.codes.OK:
-        raise LaunchError(f"GET /documents answers {status}: {_get_documents(stack).text[:500]}")
+    if (answer := _answer_to_key(stack)).status_code != httpx.codes.OK:
+        raise LaunchError(f"GET /documents answers {answer.status_code}: {answer.text[:500]}")
     try:  # without a key: refused, after all imports
         httpx.post(f"{stack['api_url']}/ask", json={}, timeout=FIRST_CALL_TIMEOUT_S, trust_env=False)
     except httpx.TransportError as exc:
@@ -186,29 +181,18 @@ def demo(home: Home, stack: Mapping[str, Any], progress: Progress) -> None:
     objects = Emulated(stack["endpoint_url"], stack["environment"]).client("s3")
     progress.say("[bold]Citations[/]")
     for citation in citations:
-        show(progress, citation, checked=stands_in_object(objects, citation))
+        version = {"VersionId": citation["version_id"]} if citation["version_id"] else {}
+        body = objects.get_object(Bucket=citation["bucket"], Key=citation["key"], **version)["Body"].read()
+        place = f"s3://{citation['bucket']}/{citation['key']}"
+        text = f"  [{citation['marker']}] {place} characters {citation['start']}-{citation['end']}"
+        progress.console.print(text, markup=False)
+        progress.console.print(textwrap.indent(f"“{citation['quote']}”", "      "), markup=False)
+        if body.decode("utf-8")[citation["start"] : citation["end"]] != str(citation["quote"]):
+            raise LaunchError(f"the quote does not stand at that span of {place}")
+        progress.console.print("      read back from S3: stands there letter for letter", markup=False)
     progress.say("")
     progress.say(WEB_PAGE.format(**stack))
     progress.say(f"The API is at {stack['api_url']}")
     progress.say(f"Its key and all other addresses are in {home.published_file}")
     progress.say('Ask more with: .venv/bin/ragdrop ask "…"')
     progress.say("Stop it with: make down")
-
-
-def stands_in_object(objects: Any, citation: Mapping[str, Any]) -> bool:
-    """Whether the quote is, letter for letter, what the cited version of the object has at the cited span."""
-    version = {"VersionId": citation["version_id"]} if citation["version_id"] else {}
-    body = objects.get_object(Bucket=citation["bucket"], Key=citation["key"], **version)["Body"].read()
-    text: str = body.decode("utf-8")[citation["start"] : citation["end"]]
-    return text == str(citation["quote"])
-
-
-def show(progress: Progress, citation: Mapping[str, Any], *, checked: bool) -> None:
-    """Print one citation. Raises LaunchError if it does not stand in its object."""
-    place = f"s3://{citation['bucket']}/{citation['key']}"
-    text = f"  [{citation['marker']}] {place} characters {citation['start']}-{citation['end']}"
-    progress.console.print(text, markup=False)
-    progress.console.print(textwrap.indent(f"“{citation['quote']}”", "      "), markup=False)
-    if not checked:
-        raise LaunchError(f"the quote does not stand at that span of {place}")
-    progress.console.print("      read back from S3: stands there letter for letter", markup=False)

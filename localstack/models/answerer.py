@@ -96,11 +96,7 @@ def tokens(chars: int) -> int:
 
 
 def cut(text: str, max_tokens: int | None) -> tuple[str, str]:
-    """The *text* within *max_tokens* and its finish reason.
-
-    >>> cut("abcdefgh", 1), cut("abc", None)
-    (('abcd', 'length'), ('abc', 'stop'))
-    """
+    """The *text* within *max_tokens* and its finish reason."""
     if max_tokens is None or tokens(len(text)) <= max_tokens:
         return text, "stop"
     return text[: max_tokens * CHARS_PER_TOKEN], "length"

@@ -36,16 +36,8 @@ if TYPE_CHECKING:
 MAX_TEXTS = 2048  # OpenAI's limit for one request
 
 
-@dataclass(frozen=True)
-class EmbeddingRequest:
-    """What a caller asked for, checked."""
-
-    texts: tuple[str, ...]
-    base64: bool
-
-
-def read_request(body: object, *, model: str, dimension: int) -> EmbeddingRequest:
-    """Check the JSON *body* of a request to the server of *model*.
+def read_request(body: object, *, model: str, dimension: int) -> tuple[tuple[str, ...], bool]:
+    """Texts of the JSON *body* of a request to the server of *model*, checked, and whether base64 is asked for.
 
     Raises ProtocolError with 404 for another model, 400 for everything else that is wrong.
     """
@@ -59,7 +51,7 @@ def read_request(body: object, *, model: str, dimension: int) -> EmbeddingReques
         raise ProtocolError(400, "encoding_format must be 'float' or 'base64'.", param="encoding_format")
     if body.get("dimensions", dimension) != dimension:
         raise ProtocolError(400, f"This model has {dimension} dimensions only.", param="dimensions")
-    return EmbeddingRequest(_texts(body.get("input")), encoding == "base64")
+    return _texts(body.get("input")), encoding == "base64"
 
 
 def _texts(value: object) -> tuple[str, ...]:
@@ -76,20 +68,12 @@ def _texts(value: object) -> tuple[str, ...]:
 
 def reply(vectors: Sequence[bytes], tokens: int, *, model: str, as_base64: bool) -> dict[str, Any]:
     """The reply for *vectors* (little-endian float32), in the order asked."""
-    data = [
-        {
-            "object": "embedding",
-            "index": index,
-            "embedding": base64.b64encode(vector).decode("ascii") if as_base64 else floats(vector),
-        }
-        for index, vector in enumerate(vectors)
-    ]
+    data = []
+    for index, vector in enumerate(vectors):
+        numbers = struct.unpack(f"<{len(vector) // 4}f", vector)
+        shown = base64.b64encode(vector).decode("ascii") if as_base64 else list(numbers)
+        data.append({"object": "embedding", "index": index, "embedding": shown})
     return {"object": "list", "data": data, "model": model, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
-
-
-def floats(vector: bytes) -> list[float]:
-    """Numbers of a little-endian float32 *vector*."""
-    return list(struct.unpack(f"<{len(vector) // 4}f", vector))
 
 
 MAX_BATCH_TOKENS = 512  # two full windows: larger batches were no faster on 2 cores and took 3 x the memory
@@ -213,9 +197,9 @@ def embedding_app(model: EmbeddingModel) -> Starlette:
     """The server's app around a loaded *model*; the model runs in threads, so health answers meanwhile."""
 
     async def embeddings(request: Request) -> Response:
-        asked = read_request(await read_json(request), model=model.name, dimension=model.dimension)
-        embedded = await run_in_threadpool(model.embed, asked.texts)
-        return JSONResponse(reply(embedded.vectors, embedded.tokens, model=model.name, as_base64=asked.base64))
+        texts, as_base64 = read_request(await read_json(request), model=model.name, dimension=model.dimension)
+        embedded = await run_in_threadpool(model.embed, texts)
+        return JSONResponse(reply(embedded.vectors, embedded.tokens, model=model.name, as_base64=as_base64))
 
     return application(model.name, [Route("/v1/embeddings", embeddings, methods=["POST"])])
 

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from localstack.models.sources import Block, ShownSource, Task, blocks
-from localstack.models.words import codes, roots, verbatim, written
+from localstack.models.sources import Block, ShownSource, Task, blocks, codes, roots, verbatim, written
 
 Similarity = Callable[[str, Sequence[str]], Sequence[float] | None]
 

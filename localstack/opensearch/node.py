@@ -16,8 +16,15 @@ from typing import Any
 
 import httpx
 
-from localstack.opensearch.assembly import DEFAULT_RELEASE, RELEASES, Release, assemble
-from localstack.opensearch.jdk import UnavailableError, find_java, reachable_by_all
+from localstack.opensearch.assembly import (
+    DEFAULT_RELEASE,
+    RELEASES,
+    Release,
+    UnavailableError,
+    assemble,
+    find_java,
+    reachable_by_all,
+)
 from localstack.processes import HOST, Process, choose_port, start_time, tail
 from localstack.processes import stop as stop_process
 
@@ -112,16 +119,9 @@ def start(
     """The node of *home*: the one of `OPENSEARCH_URL`, or one from Maven artifacts, or one in Docker.
 
     A node of *home* that still runs is returned.  Its data are in `<home>/opensearch` and outlive it.
+    Without *port* it listens on 9200 or, where that is taken, on a free port.  *release* is a key of RELEASES.
 
-    Args:
-        home: The folder of the stack that the node belongs to.
-        port: The port on the loopback interface; None takes 9200 or, where that is taken, a free one.
-        release: A key of RELEASES.
-        environ: The environment; None takes the process's own.
-        programs: Where the assembled releases are, shared by all nodes.
-
-    Raises:
-        UnavailableError: There is no way to run one here; the message says what is missing.
+    Raises UnavailableError if there is no way to run one here; the message names what is missing.
     """
     environ = os.environ if environ is None else environ
     if environ.get("OPENSEARCH_URL"):

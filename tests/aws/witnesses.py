@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from localstack.opensearch.assembly import copy_artifacts
-from localstack.opensearch.jdk import UnavailableError, find_java
+from localstack.opensearch.assembly import UnavailableError, copy_artifacts, find_java
 from localstack.processes import HOST, choose_port
 from tests.endings import AT_THE_END
 from tests.stacks import REPOSITORY

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from localstack.opensearch import UnavailableError, start
-from localstack.opensearch.assembly import RELEASES
-from localstack.opensearch.jdk import find_java, reachable_by_all
+from localstack.opensearch.assembly import RELEASES, find_java, reachable_by_all
 from localstack.opensearch.node import folders
 
 WHOLE = "java.base jdk.localedata jdk.incubator.vector"
