@@ -131,7 +131,6 @@ class OnDemand:
         self._first, self._paths, self._make_rest = first, frozenset(paths), make_rest
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         scope = decoded_once(scope)
         app = self._first if scope.get("path") in self._paths else self.rest
         await app(scope, receive, send)
@@ -185,7 +184,6 @@ class BehindWebAdapter:
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         if scope["type"] == "http":
             found = [_deadline_ms(value) for name, value in scope["headers"] if name == CONTEXT_HEADER]
             known = [deadline_ms for deadline_ms in found if deadline_ms is not None]

@@ -30,7 +30,6 @@ class CrossOrigin:
         self._origins = frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         headers = dict(scope["headers"]) if scope["type"] == "http" else {}
         origin = headers.get(b"origin")
         marks = self._marks(origin)
@@ -91,7 +90,6 @@ class HeadAsGet:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         if scope["type"] != "http" or scope["method"] != "HEAD":
             await self._app(scope, receive, send)
             return
@@ -111,7 +109,6 @@ class WaitForWrites:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         with collected_writes() as begun:
 
             async def waited(message: Message) -> None:

@@ -66,27 +66,17 @@ class LiveChunks:
     chunks: Sequence[Chunk]
 
 
+@dataclass(frozen=True, kw_only=True)
 class DocumentService:
     """Put, read, list and delete the documents of a caller's tenant."""
 
-    def __init__(
-        self,
-        *,
-        documents: ObjectStore,
-        registry: Registry,
-        revisions: RevisionStore,
-        usage: Telemetry,
-        check_links: CheckLinks,
-        budget: DailyBudget,
-        clock: Callable[[], float],
-    ) -> None:
-        self._documents = documents
-        self._registry = registry
-        self._revisions = revisions
-        self._usage = usage
-        self._check_links = check_links
-        self._budget = budget
-        self._clock = clock
+    documents: ObjectStore
+    registry: Registry
+    revisions: RevisionStore
+    usage: Telemetry
+    check_links: CheckLinks
+    budget: DailyBudget
+    clock: Callable[[], float]
 
     def put(
         self,
@@ -114,9 +104,9 @@ class DocumentService:
             )
             raise PayloadTooLargeError(message, limit_bytes=MAX_BODY_BYTES, size_bytes=len(body))
         onto = only_if.onto(self._current_etag(key)) if only_if != NO_PRECONDITION else None
-        self._budget.take_document(key.tenant)
+        self.budget.take_document(key.tenant)
         stated = {**metadata, **_written_by(caller)}
-        return self._documents.put(key.s3_key, body, media_type=media_type, metadata=stated, onto=onto)
+        return self.documents.put(key.s3_key, body, media_type=media_type, metadata=stated, onto=onto)
 
     def upload_form(
         self, caller: Caller, key: DocumentKey, *, media_type: str, stage: str | None = None
@@ -132,8 +122,8 @@ class DocumentService:
         if "${filename}" in key.path:
             message = "a path with ${filename} cannot be uploaded by a form: S3 puts the file's name in its place"
             raise InvalidParamsError(message, field="path", value=key.path[:300], allowed=None)
-        self._budget.take_document(key.tenant)
-        return self._documents.upload_form(
+        self.budget.take_document(key.tenant)
+        return self.documents.upload_form(
             key.s3_key,
             media_type=media_type,
             metadata={**_written_by(caller), **({} if stage is None else {STAGE: stage})},
@@ -148,18 +138,18 @@ class DocumentService:
             DocumentNotFoundError: There never was such a document, or it was purged.
         """
         self._check_scope(caller, key)
-        head = self._registry.head(key)
+        head = self.registry.head(key)
         if head is None and version_id is not None:
-            current = self._documents.head(key.s3_key)
+            current = self.documents.head(key.s3_key)
             if current is not None:  # that version, or one that has replaced it already
                 head = Head(key, Status.PENDING, 0, version_id=current.version_id)
         if head is None:
             raise _not_found(key)
-        detail = self._registry.detail(key, head.live_revision) if head.live_revision is not None else None
-        checkpoint = self._registry.checkpoint(key, head.revision) if head.status is Status.PENDING else None
+        detail = self.registry.detail(key, head.live_revision) if head.live_revision is not None else None
+        checkpoint = self.registry.checkpoint(key, head.revision) if head.status is Status.PENDING else None
         status = Status.PENDING if self._awaits(head, version_id) else head.status
-        tenant = self._registry.tenant(key.tenant) if detail and detail.links else None
-        broken = self._check_links.broken(detail, tenant) if detail and tenant else ()
+        tenant = self.registry.tenant(key.tenant) if detail and detail.links else None
+        broken = self.check_links.broken(detail, tenant) if detail and tenant else ()
         return KnownDocument(head, detail, status, checkpoint, self._used(key), broken)
 
     def text(
@@ -174,14 +164,14 @@ class DocumentService:
             DocumentNotFoundError: Nothing of the document is live, or nothing is stored of that version.
         """
         self._check_scope(caller, key)
-        head = self._registry.head(key)
+        head = self.registry.head(key)
         if head is None or head.status is Status.DELETED:
             raise _not_found(key)
         stored = None
         if version_id is not None and version_id != head.live_version_id:
-            stored = self._revisions.of_version(key, version_id)
+            stored = self.revisions.of_version(key, version_id)
         elif head.live_revision is not None:
-            stored = self._revisions.open(key, head.live_revision)
+            stored = self.revisions.open(key, head.live_revision)
         text = None if stored is None else stored.span(start, stored.char_count if end is None else end)
         if text is None:
             raise _not_found(key)
@@ -194,10 +184,10 @@ class DocumentService:
             DocumentNotFoundError: Nothing of the document is live.
         """
         self._check_scope(caller, key)
-        head, tenant = self._registry.head(key), self._registry.tenant(key.tenant)
+        head, tenant = self.registry.head(key), self.registry.tenant(key.tenant)
         if head is None or head.live_revision is None or tenant is None:
             raise _not_found(key)
-        stored = self._revisions.open(key, head.live_revision)
+        stored = self.revisions.open(key, head.live_revision)
         if stored is None:
             raise _not_found(key)
         chunks = (chunk for chunk, _ in stored.chunks_between(tenant.active.name, start, end, texts=False))
@@ -206,7 +196,7 @@ class DocumentService:
 
     def is_known(self, caller: Caller, key: DocumentKey) -> bool:
         """Whether there is, or was, such a document that the caller may see."""
-        return caller.may_see(key.vault) and self._registry.head(key) is not None
+        return caller.may_see(key.vault) and self.registry.head(key) is not None
 
     def check(self, caller: Caller, key: DocumentKey, only_if: Precondition) -> None:
         """See that *only_if* holds; what happens in the next moment it cannot know: S3 has no conditional delete.
@@ -229,18 +219,18 @@ class DocumentService:
             DocumentNotFoundError: There is no such document.
         """
         self._check_scope(caller, key)
-        there = self._documents.head(key.s3_key)
-        marker = self._documents.delete(key.s3_key) if there is not None else self._marker(key)
+        there = self.documents.head(key.s3_key)
+        marker = self.documents.delete(key.s3_key) if there is not None else self._marker(key)
         for _ in range(MAX_TRIES):
-            head = self._registry.head(key)
+            head = self.registry.head(key)
             if head is None and there is None:
                 raise _not_found(key)
             if head is None or head.status is Status.DELETED:  # None: deleted before ingest saw it
                 return marker
-            tombstone = self._registry.tombstone(key, head, None, self._clock(), by=caller.writer or None)
+            tombstone = self.registry.tombstone(key, head, None, self.clock(), by=caller.writer or None)
             if tombstone is not None:
                 if head.live_revision is not None and not key.is_settings:
-                    self._registry.add_to_tenant(key.tenant, vault=key.vault, documents=-1, chunks=-head.chunk_count)
+                    self.registry.add_to_tenant(key.tenant, vault=key.vault, documents=-1, chunks=-head.chunk_count)
                 return marker
         raise DatabaseError("the document changed repeatedly while it was deleted", service="registry")
 
@@ -262,15 +252,13 @@ class DocumentService:
         if vault is not None and not caller.may_see(vault):
             return Page([], None)
         limit = min(limit, MAX_FILTERED) if filters else limit
-        found = self._registry.page(
-            caller.tenant, vault=vault, prefix=prefix, status=status, cursor=cursor, limit=limit
-        )
+        found = self.registry.page(caller.tenant, vault=vault, prefix=prefix, status=status, cursor=cursor, limit=limit)
         visible = [head for head in found.heads if caller.may_see(head.key.vault)]
         if filters:
-            tenant = self._registry.tenant(caller.tenant)
+            tenant = self.registry.tenant(caller.tenant)
             visible = [head for head in visible if tenant and self._fits(head, filters, tenant)]
         if filters and filters.unused_since and visible:
-            usage = self._usage.usage([head.key for head in visible])
+            usage = self.usage.usage([head.key for head in visible])
             visible = [
                 head for head in visible if usage.get(head.key, DocumentUsage()).unused_since(filters.unused_since)
             ]
@@ -281,35 +269,35 @@ class DocumentService:
         if head.live_revision is None:
             return False
         if filters.outdated:
-            sizes = self._revisions.chunk_sizes(head.key, head.live_revision, tenant.active.name)
+            sizes = self.revisions.chunk_sizes(head.key, head.live_revision, tenant.active.name)
             if not sizes or chunking_in_force(tenant, head.key.vault, tenant.active).made(sizes):
                 return False
-        detail = self._registry.detail(head.key, head.live_revision)
+        detail = self.registry.detail(head.key, head.live_revision)
         if detail is None or not filters.admit(detail.facts):
             return False
-        if filters.links_to is not None and not self._check_links.lead_to(detail, tenant, filters.links_to):
+        if filters.links_to is not None and not self.check_links.lead_to(detail, tenant, filters.links_to):
             return False
-        return not filters.broken_links or bool(self._check_links.broken(detail, tenant))
+        return not filters.broken_links or bool(self.check_links.broken(detail, tenant))
 
     def _marker(self, key: DocumentKey) -> str | None:
         """The version id of the delete marker on top of an object, None without one."""
-        listed = next(self._documents.entries(key.s3_key), None)  # no key under this prefix is before it
+        listed = next(self.documents.entries(key.s3_key), None)  # no key under this prefix is before it
         return listed.version_id if listed and listed.key == key.s3_key and listed.deleted else None
 
     def _current_etag(self, key: DocumentKey) -> str | None:
-        current = self._documents.head(key.s3_key)
+        current = self.documents.head(key.s3_key)
         return current.etag if current else None
 
     def _used(self, key: DocumentKey) -> DocumentUsage | None:
         try:
-            return self._usage.usage([key]).get(key, DocumentUsage())
+            return self.usage.usage([key]).get(key, DocumentUsage())
         except DatabaseError:
             return None  # a record is worth more than its counts
 
     def _awaits(self, head: Head, version_id: str | None) -> bool:
         if version_id is None or version_id in {head.live_version_id, head.version_id}:
             return False
-        current = self._documents.head(head.key.s3_key)
+        current = self.documents.head(head.key.s3_key)
         return current is not None and current.version_id == version_id
 
     @staticmethod
@@ -332,12 +320,12 @@ TIMEOUT_S = 10.0
 AT_ONCE = 20  # a link may mean five paths, and a batch reads 100 heads
 
 
+@dataclass(frozen=True, kw_only=True)
 class CheckLinks:
     """Resolves links as following them does, without a search: a link out of ragdrop is neither right nor broken."""
 
-    def __init__(self, *, registry: Registry, environment: Tunables) -> None:
-        self._registry = registry
-        self._environment = environment
+    registry: Registry
+    environment: Tunables
 
     def broken(self, detail: Detail, tenant: Tenant) -> tuple[str, ...]:
         """The links of a revision, as written, that lead to nothing live, each as often as it occurs.
@@ -374,13 +362,13 @@ class CheckLinks:
         live: dict[str, DocumentKey] = {}
         for first in range(0, len(links), AT_ONCE):
             targets = targets_of([(detail.key, links[first : first + AT_ONCE])], across_vaults=across)
-            found = resolve_links(self._registry, targets, Deadline.after(TIMEOUT_S))
+            found = resolve_links(self.registry, targets, Deadline.after(TIMEOUT_S))
             pairs = zip(targets, found, strict=True)
             live |= {target.link.target: place[0] for target, place in pairs if place is not None}
         return live
 
     def _across_vaults(self, detail: Detail, tenant: Tenant) -> bool:
-        settings = in_force(self._environment, tenant, vaults=(detail.key.vault,), request={})
+        settings = in_force(self.environment, tenant, vaults=(detail.key.vault,), request={})
         return settings.values.links_across_vaults
 
 
@@ -393,16 +381,14 @@ class Retried:
     status: Status
 
 
+@dataclass(frozen=True, kw_only=True)
 class RetryDocuments:
     """Requests a recheck; ingest finds out what there is to do."""
 
-    def __init__(
-        self, *, documents: ObjectStore, registry: Registry, queue: MessageQueue, clock: Callable[[], float]
-    ) -> None:
-        self._documents = documents
-        self._registry = registry
-        self._queue = queue
-        self._clock = clock
+    documents: ObjectStore
+    registry: Registry
+    queue: MessageQueue
+    clock: Callable[[], float]
 
     def __call__(self, caller: Caller, key: DocumentKey) -> Retried:
         """Send the message, then let the document say `pending` where it said `failed`.
@@ -413,21 +399,21 @@ class RetryDocuments:
         Raises:
             DocumentNotFoundError: The bucket has no such object, or the vault is out of the key's scope.
         """
-        stored = self._documents.head(key.s3_key) if caller.may_see(key.vault) else None
+        stored = self.documents.head(key.s3_key) if caller.may_see(key.vault) else None
         if stored is None:
             name = key.vault_path[:300]
             raise DocumentNotFoundError(f"there is no document {name!r}", field="path", value=name)
-        head = self._registry.head(key)
-        self._queue.send(key.s3_key)
+        head = self.registry.head(key)
+        self.queue.send(key.s3_key)
         if head is None:
             return Retried(key, stored.version_id, Status.PENDING)
         if head.status is Status.FAILED:
-            sidecar = self._documents.head(key.s3_key + SIDECAR_SUFFIX)
-            now_s = self._clock()
+            sidecar = self.documents.head(key.s3_key + SIDECAR_SUFFIX)
+            now_s = self.clock()
             versions = stored.version_id, sidecar.version_id if sidecar else None
             etags = stored.etag, sidecar.etag if sidecar else None
             claim = Claim(*versions, f"retry-{uuid.uuid4()}", now_s, None, now_s, *etags)
-            self._registry.claim(key, head, claim)  # lost: ingest was faster
+            self.registry.claim(key, head, claim)  # lost: ingest was faster
             return Retried(key, stored.version_id, Status.PENDING)
         settled = head.status is Status.INDEXED and head.live_version_id == stored.version_id
         return Retried(key, stored.version_id, Status.INDEXED if settled else Status.PENDING)

@@ -7,6 +7,7 @@ import random
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ragdrop.domain.deadlines import Deadline
@@ -44,31 +45,19 @@ class Begun(NamedTuple):
     failed: list[Delivery]
 
 
+@dataclass(frozen=True, kw_only=True)
 class ReconcileBatch:
     """Makes the index agree with the bucket, one batch of messages at a time."""
 
-    def __init__(
-        self,
-        *,
-        directory: TenantDirectory,
-        reconcile_key: ReconcileKey,
-        index_revision: IndexRevision,
-        write_parts: WriteParts,
-        live: ActivateRevisions,
-        redelivery: Redelivery,
-        bulk_lane: BulkLane,
-        merge_segments: MergeSegments,
-        calibrate: Callable[[str, Deadline], None],
-    ) -> None:
-        self._directory = directory
-        self._reconcile_key = reconcile_key
-        self._index_revision = index_revision
-        self._write_parts = write_parts
-        self._live = live
-        self._redelivery = redelivery
-        self._bulk_lane = bulk_lane
-        self._calibrate = calibrate
-        self._merge_segments = merge_segments
+    directory: TenantDirectory
+    reconcile_key: ReconcileKey
+    index_revision: IndexRevision
+    write_parts: WriteParts
+    live: ActivateRevisions
+    redelivery: Redelivery
+    bulk_lane: BulkLane
+    merge_segments: MergeSegments
+    calibrate: Callable[[str, Deadline], None]
 
     def __call__(self, deliveries: Sequence[Delivery], deadline: Deadline) -> list[Delivery]:
         """Reconcile all keys of a batch; the deliveries that failed and must come again.
@@ -78,25 +67,25 @@ class ReconcileBatch:
         revision is activated; after them the large documents continue while there is time.  At last a tenant that grew
         enough is calibrated, so that its scores are worth something from its first twenty documents on.
         """
-        deliveries = self._bulk_lane.rest(deliveries)
+        deliveries = self.bulk_lane.rest(deliveries)
         for name in {change.key.partition("/")[0] for delivery in deliveries for change in delivery.changes}:
-            self._directory.forget(name)  # a reindex that has begun must be seen by every batch that begins after it
+            self.directory.forget(name)  # a reindex that has begun must be seen by every batch that begins after it
         begun = self._begin(deliveries, deadline)
         written, failed = self._write(begun.parsed, deadline)
         failed = [*begun.failed, *failed, *self._activate(written, deadline)]
         for delivery, work in begun.large:
             failed += self._continue(delivery, work, deadline)
-        self._merge_segments.ask_where_due({each.tenant.part_of(t) for _, each in written for t in each.targets})
+        self.merge_segments.ask_where_due({each.tenant.part_of(t) for _, each in written for t in each.targets})
         failed += self._merge(deliveries, deadline)
         for name in {each.key.tenant for _, each in written}:
-            self._calibrate(name, deadline)
+            self.calibrate(name, deadline)
         return list({delivery.message_id: delivery for delivery in failed}.values())
 
     def _begin(self, deliveries: Sequence[Delivery], deadline: Deadline) -> Begun:
         begun = Begun([], [], [])
         for delivery in deliveries:
             if deadline.remaining_s() < MIN_TIME_FOR_A_RECORD_S:
-                self._redelivery.after(delivery, 0)
+                self.redelivery.after(delivery, 0)
                 begun.failed.append(delivery)
                 continue
             if not delivery.understood:
@@ -126,13 +115,13 @@ class ReconcileBatch:
         """
         if isinstance(exc, ScanUnfinishedError) and (exc.details["recognized"] or not alone):
             try:
-                self._redelivery.continue_scan(key, delivery)
+                self.redelivery.continue_scan(key, delivery)
             except DependencyError as second:
                 exc = second
             else:
                 logger.info("another message continues a scan", extra={"pages": exc.details["recognized"]})
                 return True
-        self._redelivery.after_failure(key, delivery, exc)
+        self.redelivery.after_failure(key, delivery, exc)
         return False
 
     def _merge(self, deliveries: Sequence[Delivery], deadline: Deadline) -> list[Delivery]:
@@ -142,7 +131,7 @@ class ReconcileBatch:
             if delivery.merge is None:
                 continue
             try:
-                merged = self._merge_segments(delivery.merge, deadline)
+                merged = self.merge_segments(delivery.merge, deadline)
             except DependencyError as exc:
                 logger.warning("a merge failed", extra={"tenant": delivery.merge.tenant, "code": exc.code})
                 if delivery.receives < MAX_MERGE_TRIES:  # a later batch asks again: no dead letter is worth an alarm
@@ -152,13 +141,13 @@ class ReconcileBatch:
         return failed
 
     def _begin_key(self, key: DocumentKey, change: Change, delivery: Delivery, deadline: Deadline) -> Work | None:
-        tenant = self._directory.tenant(key.tenant)
+        tenant = self.directory.tenant(key.tenant)
         if tenant is None or not tenant.enabled:
             logger.warning("ignored a key of no active tenant", extra={"tenant": key.tenant})
             return None
         if change.key.endswith(SIDECAR_SUFFIX):
             change = Change(key.s3_key)  # sequencers are only comparable within one key
-        return self._reconcile_key(key, change, delivery, tenant, deadline)
+        return self.reconcile_key(key, change, delivery, tenant, deadline)
 
     def _write(
         self, parsed: Sequence[Parsed], deadline: Deadline, known: Known | None = None
@@ -170,8 +159,8 @@ class ReconcileBatch:
         """
         works = [work for _, work in parsed]
         try:
-            known = self._index_revision.vectors(works, deadline) if known is None else known
-            self._index_revision.index(works, known, deadline)
+            known = self.index_revision.vectors(works, deadline) if known is None else known
+            self.index_revision.index(works, known, deadline)
         except DependencyError as exc:
             if len(parsed) > 1:
                 tried = [self._write([one], deadline, known) for one in parsed]
@@ -180,7 +169,7 @@ class ReconcileBatch:
         written: list[tuple[Delivery, WrittenRevision]] = []
         failed: list[Delivery] = []
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="keep") as pool:  # two writes to S3 a document
-            saved = [pool.submit(self._index_revision.keep, work, known) for work in works]
+            saved = [pool.submit(self.index_revision.keep, work, known) for work in works]
         for (delivery, work), done in zip(parsed, saved, strict=True):
             try:
                 written.append((delivery, done.result()))
@@ -191,13 +180,13 @@ class ReconcileBatch:
     def _continue(self, delivery: Delivery, work: Unfinished, deadline: Deadline) -> list[Delivery]:
         """Write parts of a large document until it is whole or the time is over; the message if it failed."""
         try:
-            done = self._write_parts(work, delivery, deadline)
+            done = self.write_parts(work, delivery, deadline)
             if isinstance(done, WrittenRevision):
                 return self._activate([(delivery, done)], deadline)
             if done is Stop.LOST:
-                self._live.clean(work.key, work.tenant, deadline)
+                self.live.clean(work.key, work.tenant, deadline)
         except DocumentError as exc:
-            self._live.refuse(work.key, work.saved.revision, exc, delivery.receives, work.tenant, deadline)
+            self.live.refuse(work.key, work.saved.revision, exc, delivery.receives, work.tenant, deadline)
         except DependencyError as exc:
             return [self._failed(work.key, delivery, exc)]
         return []
@@ -205,39 +194,31 @@ class ReconcileBatch:
     def _activate(self, waiting: Sequence[tuple[Delivery, WrittenRevision]], deadline: Deadline) -> list[Delivery]:
         """Let the revisions answer, after one refresh of the index; the messages that failed."""
         try:
-            self._live.refresh((written for _, written in waiting), deadline)
+            self.live.refresh((written for _, written in waiting), deadline)
         except DependencyError as exc:
             return [self._failed(written.key, delivery, exc) for delivery, written in waiting]
         failed: list[Delivery] = []
         for delivery, written in waiting:
             try:
-                self._live.activate(written, deadline)
+                self.live.activate(written, deadline)
             except DependencyError as exc:
                 failed.append(self._failed(written.key, delivery, exc))
         return failed
 
     def _failed(self, key: DocumentKey, delivery: Delivery, exc: DependencyError) -> Delivery:
-        self._redelivery.after_failure(key, delivery, exc)
+        self.redelivery.after_failure(key, delivery, exc)
         return delivery
 
 
+@dataclass(frozen=True, kw_only=True)
 class Redelivery:
     """Lets messages come again, and ends the leases of the documents that they are about."""
 
-    def __init__(
-        self,
-        *,
-        queue: MessageQueue,
-        registry: Registry,
-        live: ActivateRevisions,
-        retry_base_s: int,
-        jitter: Callable[[], float] = random.random,
-    ) -> None:
-        self._queue = queue
-        self._registry = registry
-        self._live = live
-        self._retry_base_s = retry_base_s
-        self._jitter = jitter
+    queue: MessageQueue
+    registry: Registry
+    live: ActivateRevisions
+    retry_base_s: int
+    jitter: Callable[[], float] = random.random
 
     def after_failure(self, key: DocumentKey, delivery: Delivery, exc: DependencyError) -> None:
         """Give the message back; on its last receive the document's record says why it is not indexed."""
@@ -251,10 +232,10 @@ class Redelivery:
             if head is None:
                 return
             if last:
-                failure = self._live.failure(exc.code, exc.message, delivery.receives)
-                self._live.fail(key, head.revision, failure, keep_live=True)
+                failure = self.live.failure(exc.code, exc.message, delivery.receives)
+                self.live.fail(key, head.revision, failure, keep_live=True)
             else:
-                self._registry.give_back(key, head.revision)
+                self.registry.give_back(key, head.revision)
         except DependencyError as second:  # the lease then expires
             logger.warning("could not end a lease", extra={"service": second.service, "code": second.code})
 
@@ -268,24 +249,24 @@ class Redelivery:
         """
         head = self._pending(key, delivery)
         if head is not None:
-            self._registry.give_back(key, head.revision)
-        self._queue.send(key.s3_key)
+            self.registry.give_back(key, head.revision)
+        self.queue.send(key.s3_key)
 
     def _pending(self, key: DocumentKey, delivery: Delivery) -> Head | None:
         """The document's head, where this message holds its lease."""
-        head = self._registry.head(key)
+        head = self.registry.head(key)
         holds = head is not None and head.message_id == delivery.message_id and head.status is Status.PENDING
         return head if holds else None
 
     def after(self, delivery: Delivery, delay_s: int) -> None:
         """Let the message come again after *delay_s*; never fails."""
         try:
-            self._queue.retry_after(delivery, delay_s)
+            self.queue.retry_after(delivery, delay_s)
         except DependencyError as exc:  # then it comes back after the queue's own visibility timeout
             logger.warning("could not extend message visibility", extra={"service": exc.service, "code": exc.code})
 
     def _delay_s(self, delivery: Delivery) -> int:
-        return retry_delay_s(delivery.receives, base_s=self._retry_base_s, jitter=self._jitter())
+        return retry_delay_s(delivery.receives, base_s=self.retry_base_s, jitter=self.jitter())
 
 
 FEW = 10  # changes of a vault in WINDOW_S that one environment takes without moving any
@@ -340,20 +321,20 @@ WASTEFUL = 1.5  # times the live chunks: of an index that holds more, a third an
 SLACK_CHUNKS = 500  # a small index is not worth it
 
 
+@dataclass(frozen=True, kw_only=True)
 class MergeSegments:
     """Asks for merges, and does them."""
 
-    def __init__(self, *, registry: Registry, index: MergingIndex, queue: MessageQueue) -> None:
-        self._registry = registry
-        self._index = index
-        self._queue = queue
+    registry: Registry
+    index: MergingIndex
+    queue: MessageQueue
 
     def ask_where_due(self, indexes: Iterable[IndexRef]) -> None:
         """Send a message for each index that has many segments; one that is not sent is asked for by a later batch."""
         for index in indexes:
-            if self._index.merge_is_due(index):
+            if self.index.merge_is_due(index):
                 try:
-                    self._queue.merge(MergeRequest(index.tenant, index.name))
+                    self.queue.merge(MergeRequest(index.tenant, index.name))
                 except DependencyError as exc:
                     logger.warning("could not request a merge", extra={"tenant": index.tenant, "code": exc.code})
 
@@ -363,11 +344,11 @@ class MergeSegments:
         Raises:
             DependencyError: A service failed, or the time was over: nothing has changed, and a later merge does it.
         """
-        tenant = self._registry.tenant(request.tenant)
+        tenant = self.registry.tenant(request.tenant)
         targets = tenant.targets if tenant is not None and tenant.enabled else ()
         for target in targets:
             if tenant is not None and target.name == request.index:
-                return self._index.merge(tenant.part_of(target), deadline, lambda found: self.dead(found, deadline))
+                return self.index.merge(tenant.part_of(target), deadline, lambda found: self.dead(found, deadline))
         return 0
 
     def tidy(self, tenant: Tenant, deadline: Deadline) -> int:
@@ -379,15 +360,13 @@ class MergeSegments:
         Raises:
             DependencyError: A service failed, or the time was over; the next sweep continues.
         """
-        chunks = self._index.count(tenant.index, deadline)
+        chunks = self.index.count(tenant.index, deadline)
         if chunks > WASTEFUL * tenant.chunks + SLACK_CHUNKS:
-            merged = self._index.merge(
-                tenant.index, deadline, lambda found: self.dead(found, deadline), everything=True
-            )
+            merged = self.index.merge(tenant.index, deadline, lambda found: self.dead(found, deadline), everything=True)
             logger.info("rewrote an index", extra={"tenant": tenant.name, "segments": merged})
-        return sum(self._index.tidy(tenant.part_of(target), deadline) for target in tenant.targets)
+        return sum(self.index.tidy(tenant.part_of(target), deadline) for target in tenant.targets)
 
     def dead(self, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline) -> set[tuple[DocumentKey, int]]:
         """Which of up to 100 revisions can never answer again; one whose head cannot be read may."""
-        heads = self._registry.heads(list({key for key, _ in revisions}), deadline).found
+        heads = self.registry.heads(list({key for key, _ in revisions}), deadline).found
         return {(key, revision) for key, revision in revisions if revision < obsolete_before(heads.get(key))}

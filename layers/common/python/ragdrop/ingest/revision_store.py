@@ -16,7 +16,7 @@ import zlib
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # only ingest loads the readers
     from readers.parsed import ParsedDocument
 
 
+@dataclass(frozen=True, eq=False)
 class StoredRevision:
     """One revision by its manifest.  Every method raises ObjectStoreError when S3 does not answer.
 
@@ -39,27 +40,26 @@ class StoredRevision:
     but `document`.
     """
 
-    def __init__(self, state: ObjectStore, key: DocumentKey, revision: int, manifest: Mapping[str, Any]) -> None:
-        self._state = state
-        self.key = key
-        self.revision = revision
-        self._manifest = manifest
+    state: ObjectStore
+    key: DocumentKey
+    revision: int
+    manifest: Mapping[str, Any]
 
     @property
     def char_count(self) -> int:
         """Code points of the parsed text."""
-        return int(self._manifest["char_count"])
+        return int(self.manifest["char_count"])
 
     @property
     def text_digest(self) -> str | None:
         """SHA-256 of the text in hex; None of a revision that was saved before this was noted."""
-        digest: str | None = self._manifest.get("sha256")
+        digest: str | None = self.manifest.get("sha256")
         return digest
 
     @property
     def content_type(self) -> str:
         """What it was cut as."""
-        return str(self._manifest["document"]["content_type"])
+        return str(self.manifest["document"]["content_type"])
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -69,18 +69,18 @@ class StoredRevision:
     @cached_property
     def parts(self) -> list[Span]:
         """Where each part starts and ends; together they are the text."""
-        return [(start, end) for start, end in self._manifest.get("parts") or [(0, self.char_count)]]
+        return [(start, end) for start, end in self.manifest.get("parts") or [(0, self.char_count)]]
 
     def span(self, start: int, end: int) -> str | None:
         """Code points *start* to *end* (exclusive, cut to the text); None where the text is gone."""
-        blocks: list[tuple[int, int, int]] = self._manifest["blocks"]  # first code point, first byte, bytes
+        blocks: list[tuple[int, int, int]] = self.manifest["blocks"]  # first code point, first byte, bytes
         start, end = max(start, 0), min(end, self.char_count)
         if start >= end:
             return ""
         starts = [block[0] for block in blocks]
         required = blocks[bisect_right(starts, start) - 1 : bisect_right(starts, end - 1)]
         first, offset = required[0][0], required[0][1]
-        body = self._state.get(self.name("text"), start=offset, end=required[-1][1] + required[-1][2])
+        body = self.state.get(self.name("text"), start=offset, end=required[-1][1] + required[-1][2])
         if body is None:
             return None
         pieces = (zlib.decompress(body[at - offset :][:size]).decode() for _, at, size in required)
@@ -89,7 +89,7 @@ class StoredRevision:
     def document(self) -> ParsedDocument | None:
         """The whole document as it was parsed; None where its text is gone."""
         text = self.span(0, self.char_count)
-        return None if text is None else _document_of({**self._manifest["document"], "text": text})
+        return None if text is None else _document_of({**self.manifest["document"], "text": text})
 
     def part(self, number: int) -> ParsedDocument | None:
         """One part as a document whose offsets count from the part's start; None where the text is gone."""
@@ -106,7 +106,7 @@ class StoredRevision:
 
         *part* is the part's text, where the caller has it already.
         """
-        packed = self._state.get(self.name(block_name(index, number, len(self.parts))))
+        packed = self.state.get(self.name(block_name(index, number, len(self.parts))))
         start, end = self.parts[number]
         text = self.span(start, end) if packed is not None and part is None else part
         return None if packed is None or text is None else unpack(packed, text, start)
@@ -133,7 +133,7 @@ class StoredRevision:
 
     @cached_property
     def _structure(self) -> ParsedDocument:
-        return _document_of(self._manifest["document"])
+        return _document_of(self.manifest["document"])
 
     def _text(self, start: int, end: int) -> str:
         return self.span(start, end) or ""
@@ -356,21 +356,21 @@ class RevisionStore:
 Vectors = dict[tuple[EmbeddingSpace, str], Vector]
 
 
+@dataclass(frozen=True)
 class KnownVectors:
     """Finds vectors by text.  Nothing here crosses a tenant."""
 
-    def __init__(self, state: ObjectStore, revisions: RevisionStore) -> None:
-        self._state = state
-        self._revisions = revisions
+    state: ObjectStore
+    revisions: RevisionStore
 
     def sources(self, saved: StoredRevision, live_revision: int | None) -> list[StoredRevision]:
         """Where vectors for *saved* may be: its live revision, and the last document that had exactly its text."""
         places = [(saved.key, live_revision)] if live_revision is not None else []
-        twin = self._state.get(twin_name(saved.key.tenant, saved.text_digest or ""))
+        twin = self.state.get(twin_name(saved.key.tenant, saved.text_digest or ""))
         if twin is not None:
             place = json.loads(twin)
             places.append((DocumentKey(saved.key.tenant, place["vault"], place["path"]), place["revision"]))
-        opened = (self._revisions.open(key, revision) for key, revision in places)
+        opened = (self.revisions.open(key, revision) for key, revision in places)
         return [source for source in opened if source is not None]
 
     @staticmethod
@@ -392,7 +392,7 @@ class KnownVectors:
         """Note that this revision holds the vectors of its text."""
         place = {"vault": saved.key.vault, "path": saved.key.path, "revision": saved.revision}
         body = json.dumps(place, ensure_ascii=False).encode()
-        self._state.put(twin_name(saved.key.tenant, saved.text_digest or ""), body, media_type="application/json")
+        self.state.put(twin_name(saved.key.tenant, saved.text_digest or ""), body, media_type="application/json")
 
 
 def twin_name(tenant: str, text_digest: str) -> str:

@@ -157,12 +157,12 @@ def _indexed(cut: Cut, vectors: Known) -> list[IndexedChunk]:
     ]
 
 
+@dataclass(frozen=True, kw_only=True)
 class CopyRevision:
     """Writes revisions that are in some index of their tenant into another one."""
 
-    def __init__(self, *, revisions: RevisionStore, write_chunks: WriteChunks) -> None:
-        self._revisions = revisions
-        self._write_chunks = write_chunks
+    revisions: RevisionStore
+    write_chunks: WriteChunks
 
     def __call__(
         self, saved: StoredRevision, facts: Facts, *, tenant: Tenant, target: ActiveIndex, deadline: Deadline
@@ -178,11 +178,11 @@ class CopyRevision:
             if part is None:
                 return None
             cut, known = part
-            vectors = self._write_chunks.vectors([cut], known, deadline)
-            count += self._write_chunks.write(cut, vectors, deadline)
+            vectors = self.write_chunks.vectors([cut], known, deadline)
+            count += self.write_chunks.write(cut, vectors, deadline)
             sizes = cut.sizes
         if len(saved.parts) > 1:
-            self._revisions.mark_whole(saved, target.name, count, sizes=sizes)
+            self.revisions.mark_whole(saved, target.name, count, sizes=sizes)
         return count
 
     def several(
@@ -206,9 +206,9 @@ class CopyRevision:
             parts = [part for part in made if part is not None]
             cuts = [cut for cut, _ in parts]
             known = {place: vector for _, found in parts for place, vector in found.items()}
-            vectors = self._write_chunks.vectors(cuts, known, deadline)
-            self._write_chunks.index(cuts, vectors, deadline)
-            list(pool.map(lambda cut: self._write_chunks.keep(cut, vectors), cuts))
+            vectors = self.write_chunks.vectors(cuts, known, deadline)
+            self.write_chunks.index(cuts, vectors, deadline)
+            list(pool.map(lambda cut: self.write_chunks.keep(cut, vectors), cuts))
         written = {cut.saved.key for cut in cuts}
         for saved, facts in revisions:
             if len(saved.parts) > 1 and self(saved, facts, tenant=tenant, target=target, deadline=deadline) is not None:
@@ -233,7 +233,7 @@ class CopyRevision:
         same = self._cut_before(saved, number, document, facts, tenant=tenant, target=target, others=others)
         if same is not None and same[0].chunks:
             return same
-        cut = self._write_chunks.cut(
+        cut = self.write_chunks.cut(
             saved, number, document, facts, tenant=tenant, target=target, first_ordinal=first_ordinal
         )
         return cut, KnownVectors.between([saved], others, saved.parts[number])
@@ -257,7 +257,7 @@ class CopyRevision:
         for other in others:
             if other.engine == target.engine or other.make[:-1] != target.make[:-1]:
                 continue
-            if self._revisions.chunk_sizes(saved.key, saved.revision, other.name) != sizes:
+            if self.revisions.chunk_sizes(saved.key, saved.revision, other.name) != sizes:
                 continue
             pairs = saved.chunks(other.name, number, document.text)
             if pairs is None:
@@ -314,6 +314,7 @@ class Stop(Enum):
     LOST = auto()  # the revision was superseded, or another worker holds its checkpoint
 
 
+@dataclass(frozen=True, kw_only=True)
 class WriteParts:
     """Continues large documents.
 
@@ -321,24 +322,13 @@ class WriteParts:
     does no harm: parts, chunks and their ids are the same every time.
     """
 
-    def __init__(
-        self,
-        *,
-        registry: Registry,
-        queue: MessageQueue,
-        revisions: RevisionStore,
-        write_chunks: WriteChunks,
-        known_vectors: KnownVectors,
-        limits: HopLimits,
-        clock: Callable[[], float],
-    ) -> None:
-        self._registry = registry
-        self._queue = queue
-        self._revisions = revisions
-        self._write_chunks = write_chunks
-        self._known_vectors = known_vectors
-        self._limits = limits
-        self._clock = clock
+    registry: Registry
+    queue: MessageQueue
+    revisions: RevisionStore
+    write_chunks: WriteChunks
+    known_vectors: KnownVectors
+    limits: HopLimits
+    clock: Callable[[], float]
 
     def find(
         self, head: Head, tenant: Tenant, delivery: Delivery, handed_over: Continuation | None, *, running: bool
@@ -358,17 +348,17 @@ class WriteParts:
         Raises:
             DependencyError: A service failed.
         """
-        checkpoint = self._registry.checkpoint(head.key, head.revision)
+        checkpoint = self.registry.checkpoint(head.key, head.revision)
         if checkpoint is None:
             return None
         here = Continuation(head.key.s3_key, head.revision, checkpoint.part, checkpoint.hop)
         if running and handed_over != here and not checkpoint.worker.startswith(f"{delivery.message_id}:"):
             return None
-        detail = self._registry.detail(head.key, head.revision)
-        saved = self._revisions.open(head.key, head.revision)
+        detail = self.registry.detail(head.key, head.revision)
+        saved = self.revisions.open(head.key, head.revision)
         if detail is None or saved is None:
             return None
-        return Unfinished(saved, detail, tenant, checkpoint, self._known_vectors.sources(saved, head.live_revision))
+        return Unfinished(saved, detail, tenant, checkpoint, self.known_vectors.sources(saved, head.live_revision))
 
     def __call__(self, work: Unfinished, delivery: Delivery, deadline: Deadline) -> WrittenRevision | Stop:
         """Write parts while there is time; a message continues what is left.
@@ -379,16 +369,16 @@ class WriteParts:
         """
         if deadline.remaining_s() < MIN_TIME_FOR_A_PART_S:
             return self._hand_over(work, work.checkpoint)
-        taken = work.checkpoint.taken_by(f"{delivery.message_id}:{delivery.receives}", self._limits)
-        if not self._registry.advance(work.key, work.saved.revision, work.checkpoint, taken):
+        taken = work.checkpoint.taken_by(f"{delivery.message_id}:{delivery.receives}", self.limits)
+        if not self.registry.advance(work.key, work.saved.revision, work.checkpoint, taken):
             return Stop.LOST
         at = taken
         slowest_s = 0.0
         while at.part < at.parts:
             if deadline.remaining_s() < MIN_TIME_FOR_A_PART_S + PACE * slowest_s:
                 return self._hand_over(work, at)
-            lease_until_s = self._clock() + LEASE_S
-            if not self._registry.renew(work.key, work.saved.revision, delivery.message_id, lease_until_s):
+            lease_until_s = self.clock() + LEASE_S
+            if not self.registry.renew(work.key, work.saved.revision, delivery.message_id, lease_until_s):
                 return Stop.LOST
             started_s = time.monotonic()
             try:
@@ -396,9 +386,9 @@ class WriteParts:
             except DeadlineError:
                 return self._hand_over(work, at)
             except DependencyError:
-                self._registry.advance(work.key, work.saved.revision, at, at.not_counted())
+                self.registry.advance(work.key, work.saved.revision, at, at.not_counted())
                 raise
-            if not self._registry.advance(work.key, work.saved.revision, at, moved):
+            if not self.registry.advance(work.key, work.saved.revision, at, moved):
                 return Stop.LOST
             at = moved
             slowest_s = max(slowest_s, time.monotonic() - started_s)
@@ -411,7 +401,7 @@ class WriteParts:
             raise ObjectStoreError("the stored text is gone", service="object_store")
         targets = _targets(work, at)
         cuts = [
-            self._write_chunks.cut(
+            self.write_chunks.cut(
                 work.saved,
                 at.part,
                 document,
@@ -423,8 +413,8 @@ class WriteParts:
             for target in targets
         ]
         known = KnownVectors.between(work.sources, work.tenant.targets, work.saved.parts[at.part])
-        vectors = self._write_chunks.vectors(cuts, known, deadline)
-        written = {cut.target.name: self._write_chunks.write(cut, vectors, deadline) for cut in cuts}
+        vectors = self.write_chunks.vectors(cuts, known, deadline)
+        written = {cut.target.name: self.write_chunks.write(cut, vectors, deadline) for cut in cuts}
         return written, cuts[0].unknown(known) if cuts else 0
 
     def _whole(self, work: Unfinished, at: Checkpoint) -> WrittenRevision:
@@ -435,13 +425,13 @@ class WriteParts:
         for target in targets:
             plan = chunking_in_force(work.tenant, work.key.vault, target)
             sizes = plan.sizes_for(work.saved.content_type)
-            self._revisions.mark_whole(work.saved, target.name, at.chunks[target.name], sizes=sizes)
-        self._known_vectors.remember(work.saved)
+            self.revisions.mark_whole(work.saved, target.name, at.chunks[target.name], sizes=sizes)
+        self.known_vectors.remember(work.saved)
         count = at.chunks.get(work.tenant.active.name, max(at.chunks.values()))
         return WrittenRevision(replace(work.detail, chunk_count=count, embedded=at.embedded), work.tenant, targets)
 
     def _hand_over(self, work: Unfinished, at: Checkpoint) -> Stop:
-        self._queue.go_on(Continuation(work.key.s3_key, work.saved.revision, at.part, at.hop))
+        self.queue.go_on(Continuation(work.key.s3_key, work.saved.revision, at.part, at.hop))
         return Stop.HANDED_OVER
 
 

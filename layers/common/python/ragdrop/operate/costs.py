@@ -93,6 +93,7 @@ class CostLine:
     basis: Basis
 
 
+@dataclass(frozen=True, kw_only=True)
 class ReadCosts:
     """Costs of the caller's tenant by line.
 
@@ -100,10 +101,9 @@ class ReadCosts:
     embedding service, an OpenSearch domain, and what a deployment costs while nobody asks.
     """
 
-    def __init__(self, *, directory: TenantDirectory, registry: Registry, clock: Callable[[], float]) -> None:
-        self._directory = directory
-        self._registry = registry
-        self._clock = clock
+    directory: TenantDirectory
+    registry: Registry
+    clock: Callable[[], float]
 
     def __call__(self, caller: Caller, time_range: TimeRange, found: TenantStats) -> list[CostLine]:
         """The lines of *time_range*, whose figures are *found*.
@@ -111,10 +111,10 @@ class ReadCosts:
         Raises:
             DatabaseError: The registry did not answer.
         """
-        tenant = self._directory.tenant(caller.tenant)
+        tenant = self.directory.tenant(caller.tenant)
         if tenant is None:
             return []
-        after = first_id(round(first_hour_s(self._clock(), time_range) * 1_000))
+        after = first_id(round(first_hour_s(self.clock(), time_range) * 1_000))
         changes = list(islice(self._changes(tenant.name, tenant.vaults, after), MAX_CHANGES))
         lines = [*_questions(found, tenant.active.engine), *_documents(changes, tenant.active.engine)]
         chunks = found.chunks or 0
@@ -123,7 +123,7 @@ class ReadCosts:
 
     def _changes(self, tenant: str, vaults: tuple[str, ...], after: str) -> Iterator[LiveChange]:
         for vault in vaults:
-            for page in change_pages(self._registry, tenant, vault, after=after):
+            for page in change_pages(self.registry, tenant, vault, after=after):
                 yield from page
 
 

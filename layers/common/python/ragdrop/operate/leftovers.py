@@ -27,14 +27,14 @@ class Removed:
     chunks: int
 
 
+@dataclass(frozen=True, kw_only=True)
 class RemoveOrphans:
     """Looks at every revision of a tenant's indexes, the one being built and the one before too."""
 
-    def __init__(self, *, registry: Registry, index: ChunkIndex, min_age_s: float, clock: Callable[[], float]) -> None:
-        self._registry = registry
-        self._index = index
-        self._min_age_s = min_age_s
-        self._clock = clock
+    registry: Registry
+    index: ChunkIndex
+    min_age_s: float
+    clock: Callable[[], float]
 
     def __call__(self, tenant: Tenant, deadline: Deadline, *, dry_run: bool = False) -> Removed:
         """Remove the chunks of revisions that are neither live nor pending, and old enough.
@@ -45,8 +45,8 @@ class RemoveOrphans:
         revisions = chunks = 0
         for target in tenant.targets:
             part, cursor = tenant.part_of(target), None
-            while not self._index.drops_superseded(part):
-                page = self._index.revisions(part, cursor=cursor, limit=PAGE, deadline=deadline)
+            while not self.index.drops_superseded(part):
+                page = self.index.revisions(part, cursor=cursor, limit=PAGE, deadline=deadline)
                 for orphan in self._orphans(page.revisions, deadline):
                     revisions += 1
                     chunks += 0 if dry_run else self._remove(part, orphan, deadline)
@@ -56,18 +56,18 @@ class RemoveOrphans:
         return Removed(revisions, chunks)
 
     def _orphans(self, found: Sequence[IndexedRevision], deadline: Deadline) -> list[IndexedRevision]:
-        now_s = self._clock()
-        aged = [each for each in found if now_s - seconds_of(each.indexed_at) >= self._min_age_s]
+        now_s = self.clock()
+        aged = [each for each in found if now_s - seconds_of(each.indexed_at) >= self.min_age_s]
         orphans: list[IndexedRevision] = []
         for first in range(0, len(aged), HEADS_AT_ONCE):
             some = aged[first : first + HEADS_AT_ONCE]
-            heads = self._registry.heads(list({each.key for each in some}), deadline)
+            heads = self.registry.heads(list({each.key for each in some}), deadline)
             known = (each for each in some if each.key not in heads.unread)
             orphans += [each for each in known if is_orphan(each.revision, heads.found.get(each.key))]
         return orphans
 
     def _remove(self, part: IndexRef, orphan: IndexedRevision, deadline: Deadline) -> int:
-        return self._index.remove(
+        return self.index.remove(
             part,
             orphan.key,
             from_revision=orphan.revision,
@@ -89,27 +89,17 @@ class RemovedDerived:
     after: str
 
 
+@dataclass(frozen=True, kw_only=True)
 class RemoveDerived:
     """Goes through what is stored of a tenant's documents, in the order of their digests, some at a time."""
 
-    def __init__(
-        self,
-        *,
-        state: ObjectStore,
-        documents: ObjectStore,
-        registry: Registry,
-        revisions: RevisionStore,
-        age_s: float,
-        clock: Callable[[], float],
-        max_looked_at: int = MAX_LOOKED_AT,
-    ) -> None:
-        self._state = state
-        self._documents = documents
-        self._registry = registry
-        self._revisions = revisions
-        self._age_s = age_s
-        self._clock = clock
-        self._max_looked_at = max_looked_at
+    state: ObjectStore
+    documents: ObjectStore
+    registry: Registry
+    revisions: RevisionStore
+    age_s: float
+    clock: Callable[[], float]
+    max_looked_at: int = MAX_LOOKED_AT
 
     def __call__(self, tenant: str, deadline: Deadline, *, after: str = "", dry_run: bool = False) -> RemovedDerived:
         """Remove what expired, beginning behind the document whose prefix is *after*.
@@ -123,31 +113,31 @@ class RemoveDerived:
         revisions = objects = looked_at = 0
         last = after
         start = f"{after[:-1]}0" if after else ""  # "0" follows the "/" that the prefix ends with
-        entries = self._state.entries(tenant_prefix(tenant), start_after=start)
+        entries = self.state.entries(tenant_prefix(tenant), start_after=start)
         for prefix, found in groupby(entries, key=lambda entry: _document_of(entry.key)):
-            if looked_at >= self._max_looked_at or deadline.remaining_s() < STOP_S:
+            if looked_at >= self.max_looked_at or deadline.remaining_s() < STOP_S:
                 return RemovedDerived(revisions, objects, last)
             last = prefix
             stored = _revisions(prefix, found)
-            now_s = self._clock()
-            if not any(now_s - each.written_at_s >= self._age_s for each in stored):
+            now_s = self.clock()
+            if not any(now_s - each.written_at_s >= self.age_s for each in stored):
                 continue
             looked_at += 1
             for each in self._expired(prefix, stored, now_s):
                 revisions += 1
-                objects += each.objects if dry_run else self._state.delete_prefix(f"{prefix}{each.revision:016d}/")
+                objects += each.objects if dry_run else self.state.delete_prefix(f"{prefix}{each.revision:016d}/")
         return RemovedDerived(revisions, objects, "")
 
     def _expired(self, prefix: str, stored: list[DerivedRevision], now_s: float) -> list[DerivedRevision]:
         """What expired of one document; nothing where nobody noted whose it is."""
-        owners = (self._revisions.owner(f"{prefix}{each.revision:016d}/") for each in reversed(stored))
+        owners = (self.revisions.owner(f"{prefix}{each.revision:016d}/") for each in reversed(stored))
         key = next((owner for owner in owners if owner is not None), None)
         if key is None:
             return []
-        head = self._registry.head(key)
-        if head is None and self._documents.versions(key.s3_key):
+        head = self.registry.head(key)
+        if head is None and self.documents.versions(key.s3_key):
             return []  # the registry lost the document, not the bucket: its vectors are needed when it comes again
-        return expired(stored, head, now_s=now_s, age_s=self._age_s)
+        return expired(stored, head, now_s=now_s, age_s=self.age_s)
 
 
 def _document_of(name: str) -> str:

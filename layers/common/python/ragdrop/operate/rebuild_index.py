@@ -35,14 +35,14 @@ class Rebuilt:
     whole: bool = True
 
 
+@dataclass(frozen=True, kw_only=True)
 class RebuildIndex:
     """Writes live documents that a tenant's index does not hold back into it."""
 
-    def __init__(self, *, registry: Registry, index: ChunkIndex, content: ReadContent, metrics: Metrics) -> None:
-        self._registry = registry
-        self._index = index
-        self._content = content
-        self._metrics = metrics
+    registry: Registry
+    index: ChunkIndex
+    content: ReadContent
+    metrics: Metrics
 
     def __call__(
         self, tenant: Tenant, deadline: Deadline, reading: Reading = SOME_BYTES, *, dry_run: bool = False
@@ -65,16 +65,16 @@ class RebuildIndex:
             return Rebuilt()
         fault = ""
         try:
-            chunks = self._index.verify(tenant.index, deadline, reading)
+            chunks = self.index.verify(tenant.index, deadline, reading)
             if chunks is None or reading.least_bytes:
-                chunks = self._index.count(tenant.index, deadline)
+                chunks = self.index.count(tenant.index, deadline)
             if chunks >= tenant.chunks:
                 return Rebuilt()
         except IndexLostError as exc:
             fault = exc.message
             if dry_run:
                 return Rebuilt(fault, whole=False)
-            self._index.discard_damaged(tenant.index, deadline)
+            self.index.discard_damaged(tenant.index, deadline)
             self._report(tenant)
         written, whole = 0, True
         for heads in self._live(tenant.name):
@@ -91,7 +91,7 @@ class RebuildIndex:
             written += rewritten
             whole = whole and rewritten == len(missing)
         if fault:
-            self._index.refresh([tenant.index], deadline)
+            self.index.refresh([tenant.index], deadline)
             extra = {"tenant": tenant.name, "documents": written, "whole": whole}
             logger.warning("an index was rebuilt", extra=extra)
         return Rebuilt(fault, written, whole)
@@ -100,20 +100,20 @@ class RebuildIndex:
         """Write documents, those of many small ones together; how many had a stored text."""
         waiting: list[IndexedChunk] = []
         written = 0
-        for _head, pieces in self._content.of(missing, tenant):
+        for _head, pieces in self.content.of(missing, tenant):
             stored = False
             for piece in pieces:
                 stored = True
                 waiting += piece
                 if len(waiting) >= CHUNKS_AT_ONCE:
-                    self._index.upsert(tenant.index, waiting, deadline)
+                    self.index.upsert(tenant.index, waiting, deadline)
                     waiting = []
             written += int(stored)
-        self._index.upsert(tenant.index, waiting, deadline)
+        self.index.upsert(tenant.index, waiting, deadline)
         return written
 
     def _report(self, tenant: Tenant) -> None:
-        self._metrics.put({"IndexLosses": 1.0})
+        self.metrics.put({"IndexLosses": 1.0})
         logger.warning("an index lost documents", extra={"tenant": tenant.name, "index": tenant.active.name})
 
     def _missing(self, heads: Sequence[Head], tenant: Tenant, deadline: Deadline) -> list[Head]:
@@ -121,11 +121,11 @@ class RebuildIndex:
         last = [
             ChunkRange(head.key, head.live_revision or 0, head.chunk_count - 1, head.chunk_count - 1) for head in heads
         ]
-        found = self._index.read(tenant.index, last, deadline)
+        found = self.index.read(tenant.index, last, deadline)
         return [head for head, chunks in zip(heads, found, strict=True) if not chunks]
 
     def _live(self, tenant: str) -> Iterator[list[Head]]:
-        for heads in head_pages(self._registry, tenant, size=PAGE):
+        for heads in head_pages(self.registry, tenant, size=PAGE):
             yield [
                 head
                 for head in heads
@@ -140,12 +140,12 @@ CHUNKS_A_PIECE = 256
 Pieces = Iterator[list[IndexedChunk]]
 
 
+@dataclass(frozen=True, kw_only=True)
 class ReadContent:
     """Reads documents for an index.  Raises ObjectStoreError and DatabaseError when a service does not answer."""
 
-    def __init__(self, *, registry: Registry, revisions: RevisionStore) -> None:
-        self._registry = registry
-        self._revisions = revisions
+    registry: Registry
+    revisions: RevisionStore
 
     def of(self, heads: Sequence[Head], tenant: Tenant) -> Iterator[tuple[Head, Pieces]]:
         """Each head with its chunks in the tenant's active index, a few hundred at a time; none where they are gone."""
@@ -157,8 +157,8 @@ class ReadContent:
 
     def _pieces(self, head: Head, tenant: Tenant, *, whole: bool) -> Pieces:
         revision = head.live_revision or 0
-        stored_revision = self._revisions.open(head.key, revision)
-        detail = self._registry.detail(head.key, revision)
+        stored_revision = self.revisions.open(head.key, revision)
+        detail = self.registry.detail(head.key, revision)
         if stored_revision is None or detail is None:
             return iter(())
         pieces = _of_revision(stored_revision, detail, tenant.active.name)

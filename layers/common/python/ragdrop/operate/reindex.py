@@ -48,6 +48,7 @@ class ReindexReport:
     copied: int
 
 
+@dataclass(kw_only=True)
 class Reindex:
     """Moves tenants from one index to another: begin, copy, verify, switch; then roll back or drop the old one.
 
@@ -57,20 +58,11 @@ class Reindex:
         page_size: Documents that are read and written together, 1 to 100.
     """
 
-    def __init__(
-        self,
-        *,
-        registry: Registry,
-        revisions: RevisionStore,
-        index: ChunkIndex,
-        copy_revision: CopyRevision,
-        page_size: int = PAGE,
-    ) -> None:
-        self.page_size = page_size
-        self._registry = registry
-        self._revisions = revisions
-        self._index = index
-        self._copy_revision = copy_revision
+    registry: Registry
+    revisions: RevisionStore
+    index: ChunkIndex
+    copy_revision: CopyRevision
+    page_size: int = PAGE
 
     def run(
         self, name: str, requested: ActiveIndex, progress: Progress = _silent, *, again: bool = False
@@ -143,7 +135,7 @@ class Reindex:
         if tenant.previous is None:
             raise ConflictError(f"{name!r} has no index to drop", tenant=name)
         self._move(tenant, active=tenant.active, building=tenant.building, previous=None)
-        return self._index.drop(tenant.part_of(tenant.previous), Deadline.after(STEP_S))
+        return self.index.drop(tenant.part_of(tenant.previous), Deadline.after(STEP_S))
 
     def abort(self, name: str) -> int:
         """Give up the index that is being built; chunks removed."""
@@ -151,10 +143,10 @@ class Reindex:
         if tenant.building is None:
             raise ConflictError(f"no reindex of {name!r} is under way", tenant=name)
         self._move(tenant, active=tenant.active, building=None, previous=tenant.previous)
-        return self._index.drop(tenant.part_of(tenant.building), Deadline.after(STEP_S))
+        return self.index.drop(tenant.part_of(tenant.building), Deadline.after(STEP_S))
 
     def _tenant(self, name: str) -> Tenant:
-        tenant = self._registry.tenant(name)
+        tenant = self.registry.tenant(name)
         if tenant is None:
             raise InvalidParamsError(f"there is no tenant named {name!r}", field="tenant", value=name)
         return tenant
@@ -162,14 +154,14 @@ class Reindex:
     def _move(
         self, before: Tenant, *, active: ActiveIndex, building: ActiveIndex | None, previous: ActiveIndex | None
     ) -> None:
-        if not self._registry.move_indexes(before, active=active, building=building, previous=previous):
+        if not self.registry.move_indexes(before, active=active, building=building, previous=previous):
             raise ConflictError(f"the indexes of {before.name!r} were changed by someone else", tenant=before.name)
 
     def _live(self, tenant: str) -> Iterator[list[Head]]:
         """The heads of live documents, each read consistently: the listing may lag behind."""
-        for listed in head_pages(self._registry, tenant, size=self.page_size):
+        for listed in head_pages(self.registry, tenant, size=self.page_size):
             keys = [head.key for head in listed if not head.key.is_settings]
-            heads = self._registry.heads(keys, Deadline.after(STEP_S)) if keys else Heads({})
+            heads = self.registry.heads(keys, Deadline.after(STEP_S)) if keys else Heads({})
             if heads.unread:
                 raise DatabaseError(f"{len(heads.unread)} documents could not be read", service="registry")
             yield [
@@ -191,34 +183,34 @@ class Reindex:
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="reindex") as pool:
             missing = [each for each in pool.map(lambda head: self._missing(head, building), heads) if each is not None]
         found = [(stored, detail.facts) for _, stored, detail in missing if stored is not None and detail is not None]
-        written = self._copy_revision.several(found, tenant=tenant, target=building, deadline=deadline)
+        written = self.copy_revision.several(found, tenant=tenant, target=building, deadline=deadline)
         for head, _, _ in missing:
             key, revision = head.key, head.live_revision or 0
             if key not in written:
-                now = self._registry.head(key)
+                now = self.registry.head(key)
                 if now is not None and now.live_revision == revision:
                     raise DatabaseError(
                         f"the parsed text of {key.vault_path!r} is not stored: put the object again",
                         service="object_store",
                     )
                 continue  # it was replaced or deleted while we looked
-            before = obsolete_before(self._registry.head(key))
+            before = obsolete_before(self.registry.head(key))
             part = tenant.part_of(building)
-            if before > revision and not self._index.drops_superseded(part):  # what was just written would be a stray
-                self._index.remove(part, key, before_revision=before, deadline=deadline)
+            if before > revision and not self.index.drops_superseded(part):  # what was just written would be a stray
+                self.index.remove(part, key, before_revision=before, deadline=deadline)
         return len(missing)
 
     def _missing(self, head: Head, building: ActiveIndex) -> tuple[Head, StoredRevision | None, Detail | None] | None:
         """A document that the new index does not have yet, with what is stored of it."""
         key, revision = head.key, head.live_revision or 0
-        if self._revisions.chunk_count(key, revision, building.name) is not None:
+        if self.revisions.chunk_count(key, revision, building.name) is not None:
             return None
-        return head, self._revisions.open(key, revision), self._registry.detail(key, revision)
+        return head, self.revisions.open(key, revision), self.registry.detail(key, revision)
 
     def _verify(self, tenant: Tenant, building: ActiveIndex) -> tuple[int, int]:
         """Compare counts, and let a sample of chunks find themselves; documents and chunks of the new index."""
         part, deadline = tenant.part_of(building), Deadline.after(STEP_S)
-        self._index.refresh([part], deadline)
+        self.index.refresh([part], deadline)
         documents = chunks = 0
         sample: list[DocumentKey] = []
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="reindex") as pool:
@@ -226,7 +218,7 @@ class Reindex:
                 documents += len(heads)
                 chunks += sum(pool.map(lambda head: self._chunks_of(head, building), heads))
                 sample += [head.key for head in heads[: SAMPLE - len(sample)]]
-        found = self._index.count(part, deadline)
+        found = self.index.count(part, deadline)
         if found < chunks:
             message = f"{building.name!r} holds {found} chunks of {tenant.name!r}, {chunks} were written"
             raise DatabaseError(message, service="index")
@@ -235,18 +227,18 @@ class Reindex:
         return documents, chunks
 
     def _chunks_of(self, head: Head, building: ActiveIndex) -> int:
-        return self._revisions.chunk_count(head.key, head.live_revision or 0, building.name) or 0
+        return self.revisions.chunk_count(head.key, head.live_revision or 0, building.name) or 0
 
     def _find_itself(self, key: DocumentKey, tenant: Tenant, building: ActiveIndex, deadline: Deadline) -> None:
-        head = self._registry.head(key)
+        head = self.registry.head(key)
         if head is None or head.live_revision is None:
             return
-        stored = self._revisions.open(key, head.live_revision)
+        stored = self.revisions.open(key, head.live_revision)
         chunks = stored.chunks(building.name, 0) if stored else None
         if not chunks or not any(chunks[0][1]):
             return
         question = CandidateQuery(None, chunks[0][1], Filters(vaults=(key.vault,)), 10)
-        [found] = self._index.candidates(tenant.part_of(building), [question], deadline)
+        [found] = self.index.candidates(tenant.part_of(building), [question], deadline)
         if not found.vector or found.vector[0].score < MIN_SELF_COSINE:
             message = f"{building.name!r} does not find {key.vault_path!r} by its own vector"
             raise DatabaseError(message, service="index")

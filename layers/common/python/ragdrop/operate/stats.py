@@ -41,16 +41,14 @@ class TenantStats:
     canaries: list[CanaryRun]
 
 
+@dataclass(frozen=True, kw_only=True)
 class ReadStats:
     """Figures of the caller's tenant."""
 
-    def __init__(
-        self, *, directory: TenantDirectory, store: Telemetry, canaries: Canaries, clock: Callable[[], float]
-    ) -> None:
-        self._directory = directory
-        self._canaries = canaries
-        self._store = store
-        self._clock = clock
+    directory: TenantDirectory
+    store: Telemetry
+    canaries: Canaries
+    clock: Callable[[], float]
 
     def __call__(self, caller: Caller, time_range: TimeRange) -> TenantStats:
         """The figures of *time_range* up to now, in whole hours, with every query that has been answered.
@@ -60,17 +58,17 @@ class ReadStats:
         Raises:
             DatabaseError: The registry or the telemetry table did not answer.
         """
-        now_s = self._clock()
-        tenant = self._directory.tenant(caller.tenant)
+        now_s = self.clock()
+        tenant = self.directory.tenant(caller.tenant)
         scope = scope_of(caller.vaults)
         first, last = hour_of(first_hour_s(now_s, time_range)), hour_of(now_s)
-        hours = self._store.counts(caller.tenant, scope + first, scope + last)
+        hours = self.store.counts(caller.tenant, scope + first, scope + last)
         documents, chunks = (None, None) if tenant is None else tenant.count_in(caller.vaults)
         return TenantStats(
             documents=documents,
             chunks=chunks,
             queries=statistics({name.removeprefix(scope): counts for name, counts in hours.items()}),
-            canaries=self._canaries.last(caller),
+            canaries=self.canaries.last(caller),
         )
 
 
@@ -91,12 +89,12 @@ class VaultFigures:
     complete: bool
 
 
+@dataclass(frozen=True, kw_only=True)
 class ReadVaults:
     """The vaults that a caller may see."""
 
-    def __init__(self, *, directory: TenantDirectory, registry: Registry) -> None:
-        self._directory = directory
-        self._registry = registry
+    directory: TenantDirectory
+    registry: Registry
 
     def __call__(self, caller: Caller, *, after: str, limit: int) -> list[VaultFigures]:
         """Up to *limit* vaults by name, behind *after*.
@@ -104,7 +102,7 @@ class ReadVaults:
         Raises:
             DatabaseError: The registry did not answer.
         """
-        tenant = self._directory.tenant(caller.tenant)
+        tenant = self.directory.tenant(caller.tenant)
         if tenant is None:
             return []
         names = [name for name in visible_vaults(tenant.vaults, caller.vaults) if name > after][:limit]
@@ -113,7 +111,7 @@ class ReadVaults:
         for name in names:
             counts, last, cursor = Counter[str](), "", None
             while left > 0:
-                page = self._registry.page(
+                page = self.registry.page(
                     tenant.name, vault=name, prefix="", status=None, cursor=cursor, limit=min(left, 1_000)
                 )
                 counts.update(head.status.value for head in page.heads)

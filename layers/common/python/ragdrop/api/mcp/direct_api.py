@@ -42,8 +42,6 @@ class DirectApi:
     who: Caller
 
     def ask(self, query: str, **fields: object) -> Reply:
-        """Answer a question: `fields` are those of `POST /ask`; None means "not given"."""
-
         def work() -> BaseModel:
             body = AskRequest.model_validate(given(query=query, **fields))
             return answer(self.app.generate.ask, body, self.request, self.who, deadline_of(self.request))
@@ -51,8 +49,6 @@ class DirectApi:
         return self._served(work)
 
     def search(self, query: str, **fields: object) -> Reply:
-        """Find documents: `fields` are those of `POST /search`; None means "not given"."""
-
         def work() -> BaseModel:
             body = SearchRequest.model_validate(given(query=query, **fields))
             return find(self.app.query.search, body, self.request, self.who, deadline_of(self.request))[1]
@@ -60,8 +56,6 @@ class DirectApi:
         return self._served(work)
 
     def verify(self, answer: str, sources: Sequence[Mapping[str, str]]) -> Reply:
-        """Check an answer against texts."""
-
         def work() -> BaseModel:
             body = VerifyRequest.model_validate({"answer": answer, "sources": list(sources)})
             return verified(self.app.generate.verify, body, self.request, deadline_of(self.request))
@@ -71,8 +65,6 @@ class DirectApi:
     def put_document(
         self, vault: str, path: str, body: bytes, *, media_type: str, facts: Mapping[str, Any] | None = None
     ) -> Reply:
-        """Store *body* as a document; the reply's `status_url` goes into `status`."""
-
         def work() -> BaseModel:
             who = allowed(self.who, "writer")
             key = DocumentKey.checked(who.tenant, vault, path)
@@ -84,7 +76,6 @@ class DirectApi:
         return self._served(work)
 
     def status(self, status_url: str) -> Reply:
-        """The record behind a `status_url`."""
         parts = urlsplit(status_url)
         vault, _, path = unquote(parts.path).partition("/documents/")[2].partition("/")
         version = parse_qs(parts.query).get("version", [None])[0]
@@ -97,8 +88,6 @@ class DirectApi:
         return self._served(work)
 
     def documents(self, *, page_size: int, cursor: str | None) -> Iterator[Reply]:
-        """The page of the listing behind *cursor*."""
-
         def work() -> BaseModel:
             asked = ListParameters(limit=page_size, cursor=cursor)
             return list_of(self.app.documents.document_service, self.who, asked, {}, self._id)
@@ -106,8 +95,6 @@ class DirectApi:
         yield self._served(work)
 
     def get_document(self, vault: str, path: str, *, span: tuple[int, int]) -> Reply:
-        """The parsed `text` of a document between two code points."""
-
         def work() -> BaseModel:
             key = DocumentKey.checked(self.who.tenant, vault, path)
             asked = ReadParameters(span=f"{span[0]}-{span[1]}")
@@ -116,12 +103,10 @@ class DirectApi:
         return self._served(work)
 
     def health(self) -> Reply:
-        """How the service is, and each thing that it depends on."""
         operate, directory = self.app.operate, self.app.tenants.directory
         return self._served(lambda: health_of(operate.check_health, operate.canaries, directory, self._id, self.who))
 
     def stats(self, time_range: str) -> Reply:
-        """Figures of a time."""
         read, known = self.app.operate.read_stats, cast("TimeRange", time_range)  # checked with the tool's arguments
         return self._served(lambda: stats_shape(read(self.who, known), self._id, known))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote
@@ -209,30 +210,25 @@ def chunks_shape(key: DocumentKey, found: LiveChunks, request_id: str) -> Docume
     )
 
 
+OF_HEAD = (
+    *("revision", "live_revision", "version_id", "live_version_id", "etag", "sidecar_etag"),
+    *("title", "doc_type", "promotion_level", "chunk_count", "stage"),
+)
+OF_FACTS = ("summary", "content_type", "category", "session_id", "agent", "date", "char_count", "indexed_at")
+
+
 def listed(head: Head, status: Status | None = None) -> ListedDocument:
     """A head as lists show it."""
-    failure = head.error
+    failure = None if head.error is None else FailureShape(**asdict(head.error))
     return ListedDocument(
         vault=head.key.vault,
         path=head.key.path,
         key=head.key.s3_key,
         status=status or head.status,
-        revision=head.revision,
-        live_revision=head.live_revision,
-        version_id=head.version_id,
-        live_version_id=head.live_version_id,
-        etag=head.etag,
-        sidecar_etag=head.sidecar_etag,
-        title=head.title,
-        doc_type=head.doc_type,
-        promotion_level=head.promotion_level,
-        chunk_count=head.chunk_count,
-        error=FailureShape(code=failure.code, message=failure.message, attempts=failure.attempts, at=failure.at)
-        if failure
-        else None,
+        **{name: getattr(head, name) for name in OF_HEAD},
+        error=failure,
         created_at=head.created_at or None,
         updated_at=head.updated_at or None,
-        stage=head.stage,
     )
 
 
@@ -248,31 +244,24 @@ def text_shape(key: DocumentKey, start: int, text: str, request_id: str) -> Docu
 
 def record_shape(record: KnownDocument, request_id: str) -> DocumentRecord:
     """A record as `GET /documents/…` shows it."""
-    detail = record.detail
+    detail, usage = record.detail, record.usage
     facts = detail.facts if detail else None
     return DocumentRecord(
         **listed(record.head, record.status).model_dump(),
+        **{name: getattr(facts, name, None) for name in OF_FACTS},
         request_id=request_id,
         content_hash=detail.content_hash if detail else None,
-        summary=facts.summary if facts else None,
-        content_type=facts.content_type if facts else None,
         content_type_basis=detail.content_type_basis if detail else None,
         tags=list(facts.tags) if facts else [],
-        category=facts.category if facts else None,
-        session_id=facts.session_id if facts else None,
-        agent=facts.agent if facts else None,
-        date=facts.date if facts else None,
         attributes=facts.attributes if facts else {},
         links=list(detail.links) if detail else [],
+        broken_links=list(record.broken_links),
         chunks_done=_chunks_done(record),
         chunks_total=detail.chunk_count if detail and record.checkpoint is None else None,
-        broken_links=list(record.broken_links),
-        char_count=facts.char_count if facts else None,
         size_bytes=detail.size_bytes if detail else None,
         warnings=list(detail.warnings) if detail else [],
-        indexed_at=facts.indexed_at if facts else None,
-        query_count=record.usage.query_count if record.usage else None,
-        last_retrieved=record.usage.last_retrieved if record.usage else None,
+        query_count=usage.query_count if usage else None,
+        last_retrieved=usage.last_retrieved if usage else None,
     )
 
 

@@ -204,7 +204,4 @@ def stage_shape(found: StageOfVault) -> StageShape:
 
 def check_shapes(checks: Sequence[GoldenResult]) -> list[CheckShape]:
     """Golden questions that were asked with a stage."""
-    return [
-        CheckShape(question=each.question, expected=each.expected, live=each.live, staged=each.staged)
-        for each in checks
-    ]
+    return [CheckShape(**{name: getattr(each, name) for name in CheckShape.model_fields}) for each in checks]

@@ -209,26 +209,16 @@ def stats_shape(
         more["canaries"] = [CanaryShape(**run_fields(run)) for run in found.canaries]
     if costs is not None:
         more["costs"] = [asdict(each) for each in costs]
+    same = {name: getattr(queries, name) for name in TenantFigures.model_fields if hasattr(queries, name)}
     return StatsShape(
+        **same,
         request_id=request_id,
         time_range=time_range,
         total_documents=found.documents,
         total_chunks=found.chunks,
-        total_queries=queries.total_queries,
-        avg_latency_ms=queries.avg_latency_ms,
-        p50_latency_ms=queries.p50_latency_ms,
-        p95_latency_ms=queries.p95_latency_ms,
-        p99_latency_ms=queries.p99_latency_ms,
-        cache_hit_rate=queries.cache_hit_rate,
-        fallback_rate=queries.fallback_rate,
-        abstention_rate=queries.abstention_rate,
-        error_rate=queries.error_rate,
-        queries_by_agent=queries.queries_by_agent,
-        errors_by_code=queries.errors_by_code,
         tokens=TokensShape(
             prompt=tokens[0], completion=tokens[1], total=None if None in tokens else sum(each or 0 for each in tokens)
         ),
-        cost=queries.cost,
         **more,
     )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
@@ -180,36 +181,15 @@ class AskRequest(SearchRequest):
 
 def query_of(body: SearchRequest) -> Query:
     """The domain's query of a request."""
+    names = {each.name for each in dataclasses.fields(Query)}
+    same: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in body if name in names
+    }
+    same["attributes"] = {name: written(value) for name, value in body.attributes.items()}
     return Query(
+        **same,
         text=body.query,
-        vaults=tuple(body.vaults),
-        folders=tuple(body.folders),
-        prefer_folders=tuple(body.prefer_folders),
-        rank_folders=body.rank_folders,
-        limit=body.limit,
-        detail=body.detail,
-        mode=body.mode,
-        min_relevance=body.min_relevance,
-        doc_types=tuple(body.doc_types),
         content_types=tuple(body.content_type),
         categories=tuple(body.category),
-        tags=tuple(body.tags),
         session_ids=tuple(body.session_id),
-        date_from=body.date_from,
-        date_to=body.date_to,
-        attributes={name: written(value) for name, value in body.attributes.items()},
-        min_promotion_level=body.min_promotion_level,
-        include_critical=body.include_critical,
-        follow_links=body.follow_links,
-        apply_boosting=body.apply_boosting,
-        max_linked_docs=body.max_linked_docs,
-        max_link_depth=body.max_link_depth,
-        expand=body.expand,
-        session=body.session,
-        include_context=body.include_context,
-        allow_fallback=body.allow_fallback,
-        agent=body.agent,
-        as_of=body.as_of,
-        stage=body.stage,
-        debug=body.debug,
     )

@@ -254,30 +254,15 @@ def _linked(found: LinkedDocument) -> LinkedShape:
 
 
 def _fields(found: FoundDocument) -> dict[str, Any]:
-    facts = found.facts
+    of_found = ("raw_score", "score", "text", "text_start", "text_end")
+    of_facts = DocumentShape.model_fields.keys() - {*Keyed.model_fields, *of_found, "chunks"}
     return {
         "vault": found.key.vault,
         "path": found.key.path,
         "key": found.key.s3_key,
-        "version_id": facts.version_id,
-        "title": facts.title,
-        "summary": facts.summary,
-        "doc_type": facts.doc_type,
-        "content_type": facts.content_type,
-        "promotion_level": facts.promotion_level,
-        "date": facts.date,
-        "indexed_at": facts.indexed_at,
-        "tags": list(facts.tags),
-        "category": facts.category,
-        "agent": facts.agent,
-        "attributes": facts.attributes,
-        "char_count": facts.char_count,
-        "raw_score": found.raw_score,
-        "score": found.score,
         "chunks": [_chunk(chunk) for chunk in found.chunks],
-        "text": found.text,
-        "text_start": found.text_start,
-        "text_end": found.text_end,
+        **{name: getattr(found.facts, name) for name in of_facts},
+        **{name: getattr(found, name) for name in of_found},
     }
 
 
