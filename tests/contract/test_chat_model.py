@@ -123,7 +123,7 @@ def test_each_fault_has_its_error_within_the_deadline(
 STREAM_FAULTS: list[tuple[str, dict[str, Any], type[DependencyError], str | None]] = [
     ("dies half-way", {"die_after": 2}, GenerationError, "broken_off"),
     ("is malformed", {"garble_after": 2}, GenerationError, "unreadable"),
-    ("tells an error", {"error_after": 2}, GenerationError, "broken_off"),
+    ("reports an error", {"error_after": 2}, GenerationError, "broken_off"),
     ("stalls", {"stall_after": 2, "stall_s": 2.5}, DeadlineError, None),
 ]
 

@@ -38,10 +38,12 @@ def receipt(tenant: str, receipt_id: str, *paths: str, vaults: tuple[str, ...] =
 
 
 def test_a_receipt_comes_back_as_it_was_until_its_time_has_passed(receipts: Receipts, tenant: str) -> None:
-    kept = receipt(tenant, "one", "notes/größe.md", "b.md", vaults=("team", "hr"), cost=0.25, citations=[{"marker": 1}])
-    receipts.put_receipt(kept)
+    stored = receipt(
+        tenant, "one", "notes/größe.md", "b.md", vaults=("team", "hr"), cost=0.25, citations=[{"marker": 1}]
+    )
+    receipts.put_receipt(stored)
 
-    assert receipts.receipt(tenant, "one", NOW_S) == kept
+    assert receipts.receipt(tenant, "one", NOW_S) == stored
     assert receipts.receipt(tenant, "one", EXPIRES_AT_S) is None
     assert receipts.receipt(tenant, "other", NOW_S) is None
 
@@ -92,24 +94,26 @@ def test_all_receipts_of_a_tenant_go_and_no_other_ones(receipts: Receipts, tenan
 RIGHT, WRONG = Feedback("right", "", "2027-01-15T08:00:00Z"), Feedback("wrong", "Größe 😀", "2027-01-15T08:00:01Z")
 
 
-def test_feedback_is_kept_with_its_receipt_and_the_last_word_of_a_credential_counts(
+def test_feedback_is_stored_with_its_receipt_and_the_latest_of_a_credential_counts(
     receipts: Receipts, tenant: str
 ) -> None:
-    kept = receipt(tenant, "one", "a.md")
-    receipts.put_receipt(kept)
+    stored = receipt(tenant, "one", "a.md")
+    receipts.put_receipt(stored)
 
-    assert [receipts.put_feedback(kept, *said) for said in (("k1", RIGHT), ("k2", RIGHT), ("k1", WRONG))] == [True] * 3
+    assert [receipts.put_feedback(stored, *said) for said in (("k1", RIGHT), ("k2", RIGHT), ("k1", WRONG))] == [
+        True
+    ] * 3
 
-    said = replace(kept, feedback={"k1": WRONG, "k2": RIGHT})
+    said = replace(stored, feedback={"k1": WRONG, "k2": RIGHT})
     assert receipts.receipt(tenant, "one", NOW_S) == said
     assert receipts.receipts_with_feedback(tenant, after="", limit=5, now_s=NOW_S) == ([said], None)
 
 
 def test_receipts_with_feedback_are_listed_in_pages_and_no_others(receipts: Receipts, tenant: str) -> None:
     for name in ("a1", "b2", "c3", "d4"):
-        kept = receipt(tenant, name)
-        receipts.put_receipt(kept)
-        assert name == "b2" or receipts.put_feedback(kept, "k1", RIGHT)
+        stored = receipt(tenant, name)
+        receipts.put_receipt(stored)
+        assert name == "b2" or receipts.put_feedback(stored, "k1", RIGHT)
 
     first, cursor = receipts.receipts_with_feedback(tenant, after="", limit=2, now_s=NOW_S)
     assert ([each.id for each in first], cursor) == (["a1", "c3"], "c3")
@@ -120,14 +124,14 @@ def test_receipts_with_feedback_are_listed_in_pages_and_no_others(receipts: Rece
 
 
 def test_feedback_goes_with_its_receipt_and_brings_none_back(receipts: Receipts, tenant: str) -> None:
-    kept = [receipt(tenant, name, "a.md") for name in ("one", "two")]
-    for each in kept:
+    stored = [receipt(tenant, name, "a.md") for name in ("one", "two")]
+    for each in stored:
         receipts.put_receipt(each)
         assert receipts.put_feedback(each, "k1", WRONG)
 
     receipts.forget_receipts(DocumentKey(tenant, "team", "a.md"))
 
-    assert not receipts.put_feedback(kept[0], "k1", WRONG)
+    assert not receipts.put_feedback(stored[0], "k1", WRONG)
     assert receipts.receipt(tenant, "one", NOW_S) is None
     assert receipts.receipts_with_feedback(tenant, after="", limit=5, now_s=NOW_S) == ([], None)
 

@@ -33,16 +33,16 @@ def body(*, answer: str = "yes", quote: str = "q", citations: int = 1, chunks: i
     ids=["chunks", "quotes", "answer", "everything"],
 )
 def test_what_is_too_large_becomes_small_enough_and_says_so(large: dict[str, Any]) -> None:
-    kept = shortened(large)
+    short = shortened(large)
 
-    assert len(json.dumps(kept, ensure_ascii=False).encode()) <= MAX_RECEIPT_BYTES
-    assert kept["shortened"] is True
-    assert kept["question"] == large["question"]
-    assert large["answer"].startswith(kept["answer"])
-    assert kept["answer"]
+    assert len(json.dumps(short, ensure_ascii=False).encode()) <= MAX_RECEIPT_BYTES
+    assert short["shortened"] is True
+    assert short["question"] == large["question"]
+    assert large["answer"].startswith(short["answer"])
+    assert short["answer"]
 
 
-def test_an_ordinary_receipt_is_kept_whole() -> None:
+def test_an_ordinary_receipt_stays_whole() -> None:
     ordinary = body(answer="yes " * 2_000, citations=30, chunks=100)
 
     assert shortened(ordinary) == {**ordinary, "shortened": False}
@@ -51,7 +51,7 @@ def test_an_ordinary_receipt_is_kept_whole() -> None:
 def test_many_chunks_cost_no_quote_and_no_word_of_the_answer() -> None:
     large = body(answer="yes " * 1_000, quote="a quote of ordinary length", citations=20, chunks=6_000)
 
-    kept = shortened(large)
+    short = shortened(large)
 
-    assert len(kept["retrieved"]) == 100
-    assert (kept["answer"], kept["citations"]) == (large["answer"], large["citations"])
+    assert len(short["retrieved"]) == 100
+    assert (short["answer"], short["citations"]) == (large["answer"], large["citations"])

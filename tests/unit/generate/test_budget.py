@@ -151,15 +151,15 @@ def test_it_is_never_over_the_budget_and_every_document_is_shown_or_listed(
     critical: Sequence[int], relevant: Sequence[int], linked: Sequence[int], tokens: int
 ) -> None:
     groups = [
-        [document(f"{group}{place}", size, score=(place % 7) / 7) for place, size in enumerate(held)]
-        for group, held in (("c", critical), ("r", relevant), ("l", linked))
+        [document(f"{group}{place}", size, score=(place % 7) / 7) for place, size in enumerate(sizes_of_group)]
+        for group, sizes_of_group in (("c", critical), ("r", relevant), ("l", linked))
     ]
 
     shown = fit(groups[0], groups[1], groups[2], tokens=tokens)
 
     assert cost(shown) <= tokens
-    told = {*names(shown, whole=True), *(out.key.path for out in shown.excluded)}
-    assert told == {found.key.path for held in groups for found in held}
+    reported = {*names(shown, whole=True), *(out.key.path for out in shown.excluded)}
+    assert reported == {found.key.path for group in groups for found in group}
     assert {source.document.key.path for source in shown.sources if source.cut} <= {
         out.key.path for out in shown.excluded if out.reason == CUT
     }

@@ -164,7 +164,7 @@ def _own_scores(titles: Sequence[PseudoQuery], found: Sequence[Candidates]) -> l
 
 
 def _random_cosines(sample: Sample, asked: Sequence[Vector], seed: str) -> tuple[float, ...]:
-    """Cosines of every pseudo-query with random chunks of other documents, but for copies of its own chunks."""
+    """Cosines of pseudo-queries with random chunks of other documents, without copies of their own chunks."""
     chance = random.Random(seed)  # noqa: S311 - a sample, not a secret
     everything = [(key, vector) for key, vectors in sample.vectors.items() for vector in vectors]
     scores: list[float] = []
