@@ -38,12 +38,12 @@ def receipt(tenant: str, receipt_id: str, *paths: str, vaults: tuple[str, ...] =
 
 
 def test_a_receipt_comes_back_as_it_was_until_its_time_has_passed(receipts: Receipts, tenant: str) -> None:
-    stored = receipt(
+    given = receipt(
         tenant, "one", "notes/größe.md", "b.md", vaults=("team", "hr"), cost=0.25, citations=[{"marker": 1}]
     )
-    receipts.put_receipt(stored)
+    receipts.put_receipt(given)
 
-    assert receipts.receipt(tenant, "one", NOW_S) == stored
+    assert receipts.receipt(tenant, "one", NOW_S) == given
     assert receipts.receipt(tenant, "one", EXPIRES_AT_S) is None
     assert receipts.receipt(tenant, "other", NOW_S) is None
 
@@ -97,23 +97,21 @@ RIGHT, WRONG = Feedback("right", "", "2027-01-15T08:00:00Z"), Feedback("wrong", 
 def test_feedback_is_stored_with_its_receipt_and_the_latest_of_a_credential_counts(
     receipts: Receipts, tenant: str
 ) -> None:
-    stored = receipt(tenant, "one", "a.md")
-    receipts.put_receipt(stored)
+    given = receipt(tenant, "one", "a.md")
+    receipts.put_receipt(given)
 
-    assert [receipts.put_feedback(stored, *said) for said in (("k1", RIGHT), ("k2", RIGHT), ("k1", WRONG))] == [
-        True
-    ] * 3
+    assert [receipts.put_feedback(given, *said) for said in (("k1", RIGHT), ("k2", RIGHT), ("k1", WRONG))] == [True] * 3
 
-    said = replace(stored, feedback={"k1": WRONG, "k2": RIGHT})
+    said = replace(given, feedback={"k1": WRONG, "k2": RIGHT})
     assert receipts.receipt(tenant, "one", NOW_S) == said
     assert receipts.receipts_with_feedback(tenant, after="", limit=5, now_s=NOW_S) == ([said], None)
 
 
 def test_receipts_with_feedback_are_listed_in_pages_and_no_others(receipts: Receipts, tenant: str) -> None:
     for name in ("a1", "b2", "c3", "d4"):
-        stored = receipt(tenant, name)
-        receipts.put_receipt(stored)
-        assert name == "b2" or receipts.put_feedback(stored, "k1", RIGHT)
+        given = receipt(tenant, name)
+        receipts.put_receipt(given)
+        assert name == "b2" or receipts.put_feedback(given, "k1", RIGHT)
 
     first, cursor = receipts.receipts_with_feedback(tenant, after="", limit=2, now_s=NOW_S)
     assert ([each.id for each in first], cursor) == (["a1", "c3"], "c3")
@@ -124,14 +122,14 @@ def test_receipts_with_feedback_are_listed_in_pages_and_no_others(receipts: Rece
 
 
 def test_feedback_goes_with_its_receipt_and_brings_none_back(receipts: Receipts, tenant: str) -> None:
-    stored = [receipt(tenant, name, "a.md") for name in ("one", "two")]
-    for each in stored:
+    given = [receipt(tenant, name, "a.md") for name in ("one", "two")]
+    for each in given:
         receipts.put_receipt(each)
         assert receipts.put_feedback(each, "k1", WRONG)
 
     receipts.forget_receipts(DocumentKey(tenant, "team", "a.md"))
 
-    assert not receipts.put_feedback(stored[0], "k1", WRONG)
+    assert not receipts.put_feedback(given[0], "k1", WRONG)
     assert receipts.receipt(tenant, "one", NOW_S) is None
     assert receipts.receipts_with_feedback(tenant, after="", limit=5, now_s=NOW_S) == ([], None)
 

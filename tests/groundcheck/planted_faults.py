@@ -86,7 +86,7 @@ class PerturbedCase:
 
 @dataclass(frozen=True)
 class SourcePassage:
-    """A paragraph to make cases of; *group* tells which ones are about one subject."""
+    """A paragraph to make cases of."""
 
     title: str
     text: str
@@ -98,37 +98,38 @@ Change = Callable[[str, SourcePassage, random.Random, Sequence[SourcePassage]], 
 def true_cases(passages: Sequence[SourcePassage], required: int, seed: int) -> list[PerturbedCase]:
     """Half of them word for word, half lightly paraphrased; fewer where the passages do not give so many."""
     chance = random.Random(seed)
-    pool = told_sentences(passages, chance)
+    pool = shuffled_sentences(passages, chance)
     verbatim = [
-        PerturbedCase("verbatim", said, held.text, held.title, is_true=True) for held, said in pool[: required // 2]
+        PerturbedCase("verbatim", said, source.text, source.title, is_true=True)
+        for source, said in pool[: required // 2]
     ]
     changed: list[PerturbedCase] = []
-    for held, said in pool[required // 2 :]:
+    for source, said in pool[required // 2 :]:
         if len(changed) == required - len(verbatim):
             break
         spoken = paraphrase(said, chance)
         if spoken is not None:
-            changed.append(PerturbedCase("paraphrase", spoken, held.text, held.title, is_true=True))
+            changed.append(PerturbedCase("paraphrase", spoken, source.text, source.title, is_true=True))
     return [*verbatim, *changed]
 
 
 def false_cases(passages: Sequence[SourcePassage], required: int, seed: int) -> list[PerturbedCase]:
     """As many of each kind of fault as can be made, evenly."""
     chance = random.Random(seed)
-    pool = told_sentences(passages, chance)
+    pool = shuffled_sentences(passages, chance)
     each = -(-required // len(CHANGES))
     cases: list[PerturbedCase] = []
     for kind, change in CHANGES.items():
         made = 0
         chance.shuffle(pool)
-        for held, said in pool:
+        for source, said in pool:
             if made == each:
                 break
-            spoilt = change(said, held, chance, passages)
-            if spoilt is None or spoilt == said or spoilt.rstrip(".") in held.text:
+            spoilt = change(said, source, chance, passages)
+            if spoilt is None or spoilt == said or spoilt.rstrip(".") in source.text:
                 continue
-            passage = chance.choice(passages) if kind == "wrong chunk" else held
-            if kind == "wrong chunk" and (passage.text == held.text or said in passage.text):
+            passage = chance.choice(passages) if kind == "wrong chunk" else source
+            if kind == "wrong chunk" and (passage.text == source.text or said in passage.text):
                 continue
             cases.append(PerturbedCase(kind, spoilt, passage.text, passage.title, is_true=False))
             made += 1
@@ -152,19 +153,21 @@ def paraphrase(said: str, chance: random.Random) -> str | None:
     return spoken if spoken != said else None
 
 
-def told_sentences(passages: Sequence[SourcePassage], chance: random.Random) -> list[tuple[SourcePassage, str]]:
+def shuffled_sentences(passages: Sequence[SourcePassage], chance: random.Random) -> list[tuple[SourcePassage, str]]:
     """The plain sentences of the passages, shuffled, each with its passage."""
     found = [
-        (held, held.text[span.start : span.end])
-        for held in passages
-        for span in sentences(held.text)
-        if 40 <= span.end - span.start <= 320 and held.text[span.start].isupper() and held.text[span.end - 1] in ".!?"
+        (source, source.text[span.start : span.end])
+        for source in passages
+        for span in sentences(source.text)
+        if 40 <= span.end - span.start <= 320
+        and source.text[span.start].isupper()
+        and source.text[span.end - 1] in ".!?"
     ]
     chance.shuffle(found)
     return found
 
 
-def _number(said: str, held: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]) -> str | None:
+def _number(said: str, source: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]) -> str | None:
     found = [match for match in _NUMBER.finditer(said) if not _YEAR.fullmatch(match.group())]
     if not found:
         return None
@@ -174,7 +177,7 @@ def _number(said: str, held: SourcePassage, chance: random.Random, passages: Seq
     return said[: match.start(1)] + (f"{other:,}" if "," in match.group(1) else str(other)) + said[match.end(1) :]
 
 
-def _date(said: str, held: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]) -> str | None:
+def _date(said: str, source: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]) -> str | None:
     months = [match for month in MONTHS for match in re.finditer(rf"\b{month}\b(?= \d)|(?<=\d ){month}\b", said)]
     if months and chance.random() < 0.5:
         match = chance.choice(months)
@@ -186,12 +189,12 @@ def _date(said: str, held: SourcePassage, chance: random.Random, passages: Seque
     return said[: match.start()] + str(int(match.group()) + chance.choice([-10, -1, 1, 3, 7])) + said[match.end() :]
 
 
-def _name(said: str, held: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]) -> str | None:
+def _name(said: str, source: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]) -> str | None:
     found = list(_NAME.finditer(said))
     if not found:
         return None
     match = chance.choice(found)
-    others = [m.group() for m in _NAME.finditer(held.text)] if chance.random() < 0.5 else []
+    others = [m.group() for m in _NAME.finditer(source.text)] if chance.random() < 0.5 else []
     others = [name for name in others if not set(name.split()) & set(said.split())]
     if not others:
         others = [m.group() for m in _NAME.finditer(chance.choice(passages).text)]
@@ -199,7 +202,7 @@ def _name(said: str, held: SourcePassage, chance: random.Random, passages: Seque
     return said[: match.start()] + chance.choice(others) + said[match.end() :] if others else None
 
 
-def _unit(said: str, held: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]) -> str | None:
+def _unit(said: str, source: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]) -> str | None:
     found = list(_UNIT.finditer(said))
     if not found:
         return None
@@ -207,7 +210,7 @@ def _unit(said: str, held: SourcePassage, chance: random.Random, passages: Seque
     return said[: match.start()] + " " + UNITS[match.group(2)].strip() + said[match.end() :]
 
 
-def _negation(said: str, held: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]) -> str | None:
+def _negation(said: str, source: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]) -> str | None:
     if denials(said):
         spoken = re.sub(r"\bcannot\b", "can", re.sub(r"(?:n't| not| never)\b", "", said, count=1), count=1)
         return spoken if spoken != said else None
@@ -215,7 +218,7 @@ def _negation(said: str, held: SourcePassage, chance: random.Random, passages: S
     return said[: found[0].end()] + " not" + said[found[0].end() :] if found else None
 
 
-def _misquote(said: str, held: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]) -> str | None:
+def _misquote(said: str, source: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]) -> str | None:
     words = said.rstrip(".").split()
     if len(words) < 8 or '"' in said:
         return None
@@ -225,9 +228,9 @@ def _misquote(said: str, held: SourcePassage, chance: random.Random, passages: S
 
 
 def _wrong_chunk(
-    said: str, held: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]
+    said: str, source: SourcePassage, chance: random.Random, passages: Sequence[SourcePassage]
 ) -> str | None:
-    return f"{said} "  # told of another passage, see false_cases
+    return f"{said} "  # of another passage, see false_cases
 
 
 CHANGES: dict[str, Change] = {
