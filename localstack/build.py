@@ -12,6 +12,7 @@ import sys
 import zipfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 
 from localstack.home import BUILD, REPOSITORY, SHARED, TEMPLATE, Home
@@ -53,9 +54,6 @@ def loadable(module: bytes) -> bool:
     """Whether the segments of a 64-bit ELF file lie in it as a loader maps them, page by page.
 
     Strippers move the segments of a module that another tool has edited, so that nothing can load it.
-
-    >>> loadable(b"no native module")
-    False
     """
     if module[:6] != b"\x7fELF\x02\x01":
         return False
@@ -70,7 +68,8 @@ def loadable(module: bytes) -> bool:
 
 def _stripped(path: Path, stripper: str) -> bool:
     draft = path.with_name(f"{path.name}.draft")
-    _run([stripper, "--strip-unneeded", "-o", str(draft), str(path)], check=False)
+    command = [stripper, "--strip-unneeded", "-o", str(draft), str(path)]
+    subprocess.run(command, check=False, timeout=TIMEOUT_S, capture_output=True)
     done = draft.exists() and loadable(draft.read_bytes())
     if done:
         draft.chmod(path.stat().st_mode)
@@ -85,11 +84,7 @@ def compile_modules(folder: Path) -> None:
     Packing gives sources new times, so the compiled files must not depend on these.
     """
     command = [sys.executable, "-m", "compileall", "-q", "-f", "-j", "0", "--invalidation-mode", "unchecked-hash"]
-    _run([*command, "-s", str(folder), "-x", PYTHON_2, str(folder)], check=True)
-
-
-def _run(command: list[str], *, check: bool) -> None:
-    subprocess.run(command, check=check, timeout=TIMEOUT_S, capture_output=not check)
+    subprocess.run([*command, "-s", str(folder), "-x", PYTHON_2, str(folder)], check=True, timeout=TIMEOUT_S)
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -104,23 +99,16 @@ BUILD_TIMEOUT_S = 600
 def build_digest() -> str:
     """SHA-256 over all that the build reads: templates, functions, layers, interpreter, processor."""
     digest = hashlib.sha256(f"{python_runtime()} {architecture()}".encode())
-    for path in _inputs():
+    folders = [_files(REPOSITORY / folder) for folder in ("functions", "layers", "templates")]
+    for path in (TEMPLATE, *(each for each in chain(*folders) if "__pycache__" not in each.parts)):
         content = path.read_bytes()
         digest.update(f"{path.relative_to(REPOSITORY)} {len(content)}\n".encode())
         digest.update(content)
     return digest.hexdigest()
 
 
-def _inputs() -> Iterator[Path]:
-    yield TEMPLATE
-    for folder in ("functions", "layers", "templates"):
-        for path in sorted((REPOSITORY / folder).rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                yield path
-
-
 def is_built(digest: str) -> bool:
-    """Whether the build folder holds the build of *digest*."""
+    """Whether the build folder has the build of *digest*."""
     return STAMP.exists() and STAMP.read_text() == digest and (BUILD / "build/template.yaml").exists()
 
 

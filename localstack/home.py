@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -76,11 +75,6 @@ class Home:
         self.root.mkdir(mode=0o711, parents=True, exist_ok=True)
         for folder in (self.logs, self.emulator):
             folder.mkdir(mode=0o700, exist_ok=True)
-
-    def forget_data(self) -> None:
-        """Remove what the emulator stores: documents, tables and the bucket index."""
-        shutil.rmtree(self.emulator, ignore_errors=True)
-        self.make()
 
 
 def homes(base: Path) -> list[Home]:

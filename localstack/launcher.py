@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
@@ -99,7 +100,8 @@ class Launcher:
         before = self.processes.get("emulator")
         if before is not None and not before.running:
             self.progress.say("The emulator was not stopped by `down`, so its state is lost: starting empty.")
-            self.home.forget_data()
+            shutil.rmtree(self.home.emulator, ignore_errors=True)
+            self.home.make()
             services.forget_node(self.home)
             del self.processes["emulator"]
 

@@ -73,20 +73,12 @@ def ragdrop(home: Home, arguments: list[str], *, folder: Path = REPOSITORY) -> s
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "RAGDROP_"))}
     environment |= {"RAGDROP_STACK": str(home.stack_file), "NO_PROXY": "127.0.0.1,localhost"}
-    done = subprocess.run(
-        [str(RAGDROP), *arguments],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    named: dict[str, Any] = {"cwd": folder, "env": environment, "stdin": subprocess.DEVNULL, "timeout": 300}
+    done = subprocess.run([str(RAGDROP), *arguments], capture_output=True, text=True, check=False, **named)
     if done.returncode != 0:
         printed = (done.stderr or done.stdout).strip()[-2000:]
         raise LaunchError(f"ragdrop {' '.join(arguments[:2])} ended with {done.returncode}:\n{printed}")
-    return done.stdout
+    return str(done.stdout)
 
 
 def push(home: Home, folder: Path, *, vault: str) -> None:

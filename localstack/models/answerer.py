@@ -115,10 +115,11 @@ def events(completion: ProtocolCompletion, *, include_usage: bool) -> Iterator[s
     deltas += [({"content": piece}, None) for piece in pieces(completion.text)]
     deltas.append(({}, completion.finish_reason))
     frame = _frame(completion, "chat.completion.chunk")
-    for delta, reason in deltas:
-        yield _event({**frame, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
+    choices = [{"index": 0, "delta": delta, "finish_reason": reason} for delta, reason in deltas]
+    chunks = [{**frame, "choices": [choice]} for choice in choices]
     if include_usage:
-        yield _event({**frame, "choices": [], "usage": completion.usage})
+        chunks.append({**frame, "choices": [], "usage": completion.usage})
+    yield from (f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
     yield "data: [DONE]\n\n"
 
 
@@ -129,10 +130,6 @@ def pieces(text: str) -> list[str]:
 
 def _frame(completion: ProtocolCompletion, kind: str) -> dict[str, Any]:
     return {"id": completion.id, "object": kind, "created": completion.created, "model": completion.model}
-
-
-def _event(data: dict[str, Any]) -> str:
-    return f"data: {json.dumps(data)}\n\n"
 
 
 MODEL = "ragdrop-extractive"

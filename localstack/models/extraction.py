@@ -130,11 +130,7 @@ def pick_quotes(task: Task, similarity: Similarity | None = None) -> list[Quote]
 
 
 def named(question: str) -> frozenset[str]:
-    """Roots of the numbers and of the capitalised words of *question*, its first word, days and months apart.
-
-    >>> sorted(named("When did Larkspur move to Postgres 16?"))
-    ['16', 'larkspur', 'postgr']
-    """
+    """Roots of the numbers and of the capitalised words of *question*, its first word, days and months apart."""
     names = _NAMED.findall(_DATE.sub("", question))
     return frozenset(root for word in names if word not in _DAYS for root in roots(word))
 

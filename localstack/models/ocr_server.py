@@ -92,10 +92,6 @@ def in_reading_order(pieces: list[tuple[Box, str, float]]) -> list[tuple[str, fl
 
     Columns are separated by an upright stripe without text in the middle of the page that at least four pieces stand on
     either side of.
-
-    >>> box = lambda x, y: [[x, y], [x + 40, y], [x + 40, y + 10], [x, y + 10]]
-    >>> in_reading_order([(box(0, 20), "two", 0.9), (box(50, 0), "pump", 0.5), (box(0, 1), "one", 0.5)])
-    [('one pump', 0.5), ('two', 0.9)]
     """
     stripe = _stripe([box for box, _, _ in pieces])
     columns = [pieces]

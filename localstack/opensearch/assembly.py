@@ -36,14 +36,8 @@ def find_java(
 ) -> Path:
     """The home of a suitable JDK: `JAVA_HOME` first, then `java` on the PATH, then the usual places, newest first.
 
-    Args:
-        minimum: The feature release that is needed, such as 21.
-        environ: The environment.
-        any_user: Every user has to be able to run it (the node of a root user runs as another one).
-        places: Patterns of folders to look into.
-
-    Raises:
-        UnavailableError: None will do; the message lists those that were found and why not.
+    *minimum* is a feature release, such as 21; *any_user*: every user must be able to run it, as the node of a root
+    user runs as another one.  Raises UnavailableError if none will do; the message lists those that were found.
     """
     rejected: list[str] = []
     for home in _candidates(environ, places):
@@ -56,11 +50,7 @@ def find_java(
 
 
 def feature_release(release_file: str) -> int | None:
-    """The feature release that a JDK's `release` file names.
-
-    >>> feature_release('JAVA_VERSION="25.0.1"'), feature_release('JAVA_VERSION="1.8.0_392"')
-    (25, 8)
-    """
+    """The feature release that a JDK's `release` file names."""
     match = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', release_file, re.MULTILINE)
     return int(match.group(1)) if match else None
 
@@ -212,7 +202,7 @@ MAVEN_TIMEOUT_S = 900
 COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 PROJECT = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
-  <groupId>ragdrop.local</groupId><artifactId>{name}</artifactId><version>1</version><packaging>{packaging}</packaging>
+  <groupId>ragdrop.local</groupId><artifactId>{name}</artifactId><version>1</version><packaging>pom</packaging>
   {body}
 </project>
 """
@@ -255,16 +245,10 @@ def copy_artifacts(parts: Mapping[str, list[tuple[str, str]]], scratch: Path, wh
         (scratch / name).mkdir()
         (scratch / name / "pom.xml").write_text(_part(name, artifacts))
     modules = "".join(f"<module>{name}</module>" for name in parts)
-    project = PROJECT.format(name="all", packaging="pom", body=f"<modules>{modules}</modules>")
+    project = PROJECT.format(name="all", body=f"<modules>{modules}</modules>")
     (scratch / "pom.xml").write_text(project)
-    run = subprocess.run(
-        ["mvn", "--quiet", "--batch-mode", COPY_GOAL],
-        cwd=scratch,
-        capture_output=True,
-        text=True,
-        timeout=MAVEN_TIMEOUT_S,
-        check=False,
-    )
+    command = ["mvn", "--quiet", "--batch-mode", COPY_GOAL]
+    run = subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=MAVEN_TIMEOUT_S, check=False)
     if run.returncode:
         tail = "\n".join((run.stdout + run.stderr).splitlines()[:5])
         raise UnavailableError(f"Maven could not fetch {what}:\n{tail}")
@@ -279,8 +263,7 @@ def _part(name: str, artifacts: list[tuple[str, str]]) -> str:
             f"<version>{version}</version><type>{kind}</type></dependency>"
         )
     properties = "<properties><outputDirectory>${project.basedir}/jars</outputDirectory></properties>"
-    body = f"{properties}<dependencies>{dependencies}</dependencies>"
-    return PROJECT.format(name=name, packaging="pom", body=body)
+    return PROJECT.format(name=name, body=f"{properties}<dependencies>{dependencies}</dependencies>")
 
 
 def _lay_out(release: Release, scratch: Path, built: Path) -> None:
@@ -313,14 +296,10 @@ def _lay_out(release: Release, scratch: Path, built: Path) -> None:
             content.extractall(plugin)
     for name in ("bin", "extensions"):  # the server insists on them, and its user may not make them here
         (built / name).mkdir()
-    _open_to_all(built)
+    # Everyone may read it: a root user's node runs as somebody else.  Nobody but the owner may change it.
+    for path in (built, *built.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 def _artifact(jar: Path) -> str:
     return jar.name.rsplit("-", 1)[0]
-
-
-def _open_to_all(folder: Path) -> None:
-    """Everyone may read it: a root user's node runs as somebody else.  Nobody but the owner may change it."""
-    for path in (folder, *folder.rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)
