@@ -1,4 +1,4 @@
-"""Run the benchmarks, each in a process of its own.
+"""Run the benchmarks, each in its own process.
 
     python -m benchmarks --quick      # those with a quick form, in it; prints the tables that they make
     python -m benchmarks --whole      # all of them; keeps the records, writes tables and pages
@@ -40,7 +40,7 @@ LANES = 2
 LEAST_LIMIT_S, LIMIT_TIMES = 600.0, 4.0  # without cached vectors a collection takes several times as long
 GRACE_S, LOOK_S = 45.0, 0.5
 LOGS = Path(".local/bench/logs")
-KEPT, MISSED, NOTHING, FAILED = "kept", "kept, goal missed", "nothing kept", "failed"
+STORED, MISSED, NOTHING, FAILED = "stored", "stored, goal missed", "nothing stored", "failed"
 STOPPED, NO_TIME, RESUMED = "stopped at its limit", "skipped, no time left", "resumed"
 
 
@@ -130,7 +130,7 @@ class UnattendedRun:
 
 
 def _what(code: int, *, wrote: bool) -> str:
-    return (MISSED if wrote else FAILED) if code else (KEPT if wrote else NOTHING)
+    return (MISSED if wrote else FAILED) if code else (STORED if wrote else NOTHING)
 
 
 def execute(job: BenchmarkJob, limit_s: float, over: threading.Event) -> int | None:
@@ -196,7 +196,7 @@ def plan(jobs: Sequence[BenchmarkJob], limit_s: float) -> str:
 def summary(outcomes: Sequence[JobOutcome]) -> str:
     """The table at the end.
 
-    >>> print(summary([JobOutcome("a", KEPT, 61.4), JobOutcome("b", FAILED, 2.0, 3)]))
+    >>> print(summary([JobOutcome("a", STORED, 61.4), JobOutcome("b", FAILED, 2.0, 3)]))
     benchmark  seconds  outcome
     a               61  kept
     b                2  failed (exit code 3)
@@ -214,8 +214,8 @@ def merged(
 ) -> dict[str, Any]:
     """The record of a run; a resumed run adds to what the *earlier* one of its commit measured.
 
-    >>> first = merged(None, [JobOutcome("a", KEPT, 60.0)], 60.0, resumed=False)
-    >>> again = merged(first, [JobOutcome("a", RESUMED), JobOutcome("b", KEPT, 9.0)], 9.0, resumed=True)
+    >>> first = merged(None, [JobOutcome("a", STORED, 60.0)], 60.0, resumed=False)
+    >>> again = merged(first, [JobOutcome("a", RESUMED), JobOutcome("b", STORED, 9.0)], 9.0, resumed=True)
     >>> again["runs"]["a"]["seconds"], again["minutes"], again["commands"]
     (60.0, 1.15, 2)
     """
@@ -286,7 +286,7 @@ def whole(options: argparse.Namespace) -> int:
     """The whole forms, then the pages; of a run without names the outcomes are a record, too."""
     names = options.names or list(BENCHMARKS)
     earlier = records.read("bench")
-    outcomes = [JobOutcome(name, RESUMED) for name in names if options.resume and is_kept(name)]
+    outcomes = [JobOutcome(name, RESUMED) for name in names if options.resume and is_stored(name)]
     left = {*names} - {each.name for each in outcomes}
     jobs = planned([name for name in names if name in left], earlier)
     print(plan(jobs, 3_600 * options.hours), flush=True)
@@ -300,7 +300,7 @@ def whole(options: argparse.Namespace) -> int:
         if not options.names:
             before = earlier.results if earlier and same else None
             found = merged(before, outcomes, time.monotonic() - began, resumed=options.resume)
-            measured = [name for name, each in found["runs"].items() if each["what"] in {KEPT, MISSED}]
+            measured = [name for name, each in found["runs"].items() if each["what"] in {STORED, MISSED}]
             stored = sorted(of for name in measured for of in BENCHMARKS[name].records)
             records.keep("bench", found | {"records": stored}, {"ragdrop": __version__})
 
@@ -325,7 +325,7 @@ def planned(names: Sequence[str], last: records.BenchmarkRecord | None) -> list[
     ]
 
 
-def is_kept(name: str) -> bool:
+def is_stored(name: str) -> bool:
     """Whether all of its records are of the commit that is checked out, in all of their parts.
 
     Of changed code, whose commit has a plus sign, nothing is: the next change would look the same.

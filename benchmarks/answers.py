@@ -31,12 +31,12 @@ COLUMNS = ("answers", "hold the reference", "of those given", "abstains", "absta
 class AnswerOutcome:
     """What became of one question; `reason` is why there is no answer.
 
-    `held` says whether what stands for an answer holds the reference; `characters` is how much there is to read for it.
+    `holds_reference` is about what stands for an answer; `characters` is how much there is to read for it.
     """
 
     answerable: bool
     reason: str | None
-    held: bool
+    holds_reference: bool
     characters: int
 
     @property
@@ -53,8 +53,8 @@ def holds(texts: Sequence[str], references: Sequence[str]) -> bool:
 def asked(place: Pushed, question: SquadQuestion) -> AnswerOutcome:
     given = place.app.generate.ask(Question(Query(question.question)), place.caller, soon())
     quotes = [citation.quote for citation in given.citations if citation.status == "verified"]
-    held = holds(quotes, question.answers)
-    return AnswerOutcome(bool(question.answers), given.abstain_reason, held, sum(map(len, quotes)))
+    holds_reference = holds(quotes, question.answers)
+    return AnswerOutcome(bool(question.answers), given.abstain_reason, holds_reference, sum(map(len, quotes)))
 
 
 def top_chunk(place: Pushed, question: SquadQuestion) -> AnswerOutcome:
@@ -75,8 +75,8 @@ def row(name: str, outcomes: Sequence[AnswerOutcome]) -> list[str]:
     other = [each for each in outcomes if not each.answerable]
     given = [each for each in answerable if not each.abstained]
     shares = (
-        sum(each.held for each in answerable) / len(answerable),
-        sum(each.held for each in given) / max(1, len(given)),
+        sum(each.holds_reference for each in answerable) / len(answerable),
+        sum(each.holds_reference for each in given) / max(1, len(given)),
         1 - len(given) / len(answerable),
         sum(each.abstained for each in other) / len(other),
     )

@@ -119,7 +119,7 @@ def of_local_model() -> dict[tuple[str, int], float]:
 
 
 def goals(found: Figures) -> Grid:
-    """What was wanted and what is seen; what this benchmark cannot see is not in it."""
+    """What was required and what is seen; what this benchmark cannot see is not in it."""
     rows: list[Row] = []
 
     def add(what: str, goal: str, seen: str, *, met: bool) -> None:

@@ -68,7 +68,7 @@ class Best:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One collection, calibrated by itself: scores as they are, to be read by any curve."""
+    """One collection, calibrated alone: scores as they are, to be read by any curve."""
 
     name: str
     fit: Calibration

@@ -2,9 +2,9 @@
 
     python -m benchmarks.change [--write] [--quick]
 
-ragdrop is told by events, some of them twice, late and out of order; its use cases and the bucket index are real, S3,
-DynamoDB and SQS in memory.  Each framework gets the whole folder after each step and brings its index up to date the
-way its documentation recommends.  Asked is for words that only one paragraph ever held.
+ragdrop gets events, some of them twice, late and out of order; its use cases and the bucket index are real, S3,
+DynamoDB and SQS in memory.  Each framework gets the whole folder after each step and updates its index the way its
+documentation recommends.  The questions are words that only one paragraph ever had.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class RagdropLife:
         self._app, self._documents = app, documents
         self._caller = Caller(TENANT, "admin")
         self._chance = random.Random(seed)
-        self._told: list[Change] = []
+        self._sent: list[Change] = []
         self._messages = 0
 
     def sync(self, step: Step) -> None:
@@ -91,10 +91,10 @@ class RagdropLife:
                 self._documents.delete(key)
             else:
                 self._documents.put(key, text.encode(), media_type="text/plain", metadata={})
-            happened.append(Change(key, f"{len(self._told) + len(happened):018X}"))
+            happened.append(Change(key, f"{len(self._sent) + len(happened):018X}"))
         twice = [change for change in happened if self._chance.random() < DOUBLED]
-        late = self._chance.sample(self._told, min(LATE, len(self._told)))
-        self._told += happened
+        late = self._chance.sample(self._sent, min(LATE, len(self._sent)))
+        self._sent += happened
         arriving = [*happened, *twice, *late]
         self._chance.shuffle(arriving)
         for at in range(0, len(arriving), BATCH):
@@ -157,7 +157,7 @@ class PeerLife:
 def peer_life(
     name: str, configuration: str, *, opensearch_url: str, embedding_url: str
 ) -> Iterator[tuple[PeerLife, Mapping[str, Any]]]:
-    """A framework over an empty index, and what it told of itself: versions, and how it keeps up to date."""
+    """A framework over an empty index, and what it reported of itself: versions, and how it keeps up to date."""
     with ExitStack() as present:
         folder = Path(present.enter_context(TemporaryDirectory(prefix="ragdrop-change-")))
         peer = present.enter_context(PeerProcess(name))
@@ -178,7 +178,7 @@ def change_table(found: Mapping[str, Any]) -> str:
     """A line a system, then a line a step with what went wrong there."""
     systems = found["systems"]
     lines = [
-        "| after all steps | stale hits | duplicates | missing | how it is kept up to date |",
+        "| after all steps | stale hits | duplicates | missing | how it is updated |",
         "|---|---|---|---|---|",
     ]
     for name, each in systems.items():
@@ -223,7 +223,7 @@ def main() -> int:
     script = steps(QUICK_FILES if options.quick else FILES)
     systems: dict[str, Any] = {}
     with ragdrop() as life:
-        systems[OURS] = _system(lived(life, script), "events: each key converges to what the bucket holds")
+        systems[OURS] = _system(lived(life, script), "events: each key is reconciled with what the bucket holds")
     versions: dict[str, str] = {}
     if options.peers:
         versions = _peers(script, systems)

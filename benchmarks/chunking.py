@@ -2,7 +2,7 @@
 
 Data: Chroma's chunking evaluation, in `$RAGDROP_EVAL_DATA/chunking-eval`.  Measures as there: Smith and Troynikov,
 "Evaluating Chunking Strategies for Retrieval", Chroma, 2024.  Both sides are embedded by the local default model.
-`--write` keeps the record.  Vectors are kept under RAGDROP_BENCH_CACHE (default `.local/bench`).
+`--write` keeps the record.  Vectors are stored under RAGDROP_BENCH_CACHE (default `.local/bench`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a process of its own prints of a function's start, with the standard library alone.
+"""What a separate process prints of a function's start, with the standard library alone.
 
     python -I -S cold_start_child.py import '{"path": [...], "module": "app", "part": "query.search", "modules": null}'
     python -I -S cold_start_child.py answer '{"path": [...], "modules": [...], "part": ..., "events": [...]}'

@@ -30,7 +30,7 @@ TENANTS, TENANTS_GOAL, SHARED_GOAL = "100", 1.05, 1.10
 INGEST, UNCHANGED = 1.15, 100
 READS, TABLES_USD = 3, 1_000
 Row = tuple[str, str, bool]
-"""What is wanted, what is seen, whether that meets it."""
+"""What is required, what is seen, whether that meets it."""
 
 
 def row(what: str, values: Sequence[float | None], digits: int, *, most: bool = False, unit: str = "") -> str:
@@ -127,7 +127,7 @@ def pace_rows(record: BenchmarkRecord, names: Sequence[str]) -> list[str]:
 
 
 def comparison_table(stored: Mapping[str, BenchmarkRecord]) -> str:
-    """A column for each, a row for each thing that a kept record has measured; the best of a row stands in bold."""
+    """A column for each, a row for each thing that a record has measured; the best of a row stands in bold."""
     names = list(NAMES.values())
     collections = [name for name in QUALITY if name in stored]
     rows = quality_rows({name: stored[name] for name in collections}) if collections else []

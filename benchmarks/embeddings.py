@@ -186,7 +186,7 @@ class LocalEmbeddings:
         return self.embed(texts)
 
     def embed(self, texts: Sequence[str]) -> list[array[float]]:
-        """A unit vector each; only texts not seen before are computed, and are kept batch by batch."""
+        """A unit vector each; only texts not seen before are computed, and are stored batch by batch."""
         found = self._cache.get(texts)
         missing = sorted(set(texts) - found.keys(), key=len)  # a batch costs what its longest text costs
         for start in range(0, len(missing), BATCH):
@@ -224,7 +224,7 @@ class GeneratedModel:
 
     Args:
         delay_s: How long each request takes at least, as a model takes its time for a question.
-        keeps: Whether the vectors of passages, texts that come with others, are kept for the next who asks; never
+        keeps: Whether the vectors of passages, texts that come with others, are cached for the next who asks; never
             where filling is measured, as the first to ask would wait longest.
     """
 
@@ -232,7 +232,7 @@ class GeneratedModel:
 
     def __init__(self, delay_s: float = 0.0, *, keeps: bool = False) -> None:
         self._delay_s, self._keeps = delay_s, keeps
-        self._kept: dict[bytes, bytes] = {}
+        self._cached: dict[bytes, bytes] = {}
 
     def embed(self, texts: Sequence[str]) -> Embedded:
         if self._delay_s:
@@ -241,11 +241,11 @@ class GeneratedModel:
 
     def _made(self, text: str, *, keep: bool) -> bytes:
         digest = hashlib.sha256(text.encode()).digest()
-        made = self._kept.get(digest) if keep else None
+        made = self._cached.get(digest) if keep else None
         if made is None:
             made = self._vector(digest).tobytes()
             if keep:
-                self._kept[digest] = made
+                self._cached[digest] = made
         return made
 
     @cached_property
@@ -322,7 +322,7 @@ class CachedModel:
 
 @contextmanager
 def embedding_server(delay_s: float = 0.0, *, generated: bool = False, keeps: bool = False) -> Iterator[str]:
-    """The URL (ending in `/v1`) of a server in a process of its own; see `embedding_process`."""
+    """The URL (ending in `/v1`) of a server in its own process; see `embedding_process`."""
     with embedding_process(delay_s, generated=generated, keeps=keeps) as (url, _):
         yield url
 
@@ -331,7 +331,7 @@ def embedding_server(delay_s: float = 0.0, *, generated: bool = False, keeps: bo
 def embedding_process(
     delay_s: float = 0.0, *, generated: bool = False, keeps: bool = False
 ) -> Iterator[tuple[str, int]]:
-    """URL (ending in `/v1`) and pid of a server in a process of its own; its vectors are a model's, or *generated*."""
+    """URL (ending in `/v1`) and pid of a server in its own process; its vectors are a model's, or *generated*."""
     port = free_port()
     command = [sys.executable, "-m", "benchmarks.embeddings", "--port", str(port), "--delay-ms", str(delay_s * 1_000)]
     command += [flag for flag, requested in (("--generated", generated), ("--keep", keeps)) if requested]

@@ -250,7 +250,7 @@ def _measured(parts: Sequence[str], *, quick: bool, write: bool) -> dict[str, An
 
 
 def _parts(required: Sequence[str], extent: Extent) -> Iterator[dict[str, Any]]:
-    """The wanted parts one by one; those of one engine on one opening of it."""
+    """The requested parts one by one; those of one engine on one opening of it."""
     for name, opened in ENGINES.items():
         kinds = [kind for kind in KINDS if f"{name}-{kind}" in required]
         if not kinds:

@@ -112,7 +112,7 @@ def bucket() -> Iterator[BucketEngine]:
 
 @contextmanager
 def opensearch() -> Iterator[NodeEngine]:
-    """A node of its own, with the half gigabyte of heap that the laptop's has, removed in the end."""
+    """A separate node, with the half gigabyte of heap that the laptop's has, removed in the end."""
     with tempfile.TemporaryDirectory(prefix="ragdrop-growth-") as folder:
         Path(folder).chmod(0o755)  # the node of a root user runs as another one
         node = start(Path(folder))

@@ -143,7 +143,7 @@ def main() -> int:
 
 
 class _Vault:
-    """The collection in a bucket index of its own, with these links."""
+    """The collection in its own bucket index, with these links."""
 
     def __init__(self, chunks: Sequence[IndexedChunk], links: Mapping[str, Sequence[Link]], folder: Path) -> None:
         self._index = bucket_index(folder)

@@ -161,7 +161,7 @@ class LiveStack:
 
 @contextmanager
 def live_stack(*, index: str = "opensearch", tenant: str = "bench") -> Iterator[LiveStack]:
-    """The real template on a private emulator, with local models and an index of its own; stopped at the end.
+    """The real template on a private emulator, with local models and its own index; stopped at the end.
 
     Raises:
         LaunchError: A part did not come up.

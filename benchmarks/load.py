@@ -4,7 +4,7 @@
 
 `POST /search` with defaults, in the words of the vault (the sample vault, or --vault).  All questions are different, so
 no cache of a function knows an answer or a vector; `--repeated` asks 500 in random order instead.  Locust drives it, in
-an environment of its own (`make load` makes it).  Beside the users one more sends the same request without a key: what
+its own environment (`make load` makes it).  Beside the users one more sends the same request without a key: what
 gateway and emulator take alone.  `--write` puts table and plots into docs/evidence/performance.md; 1 where a line
 of the budget is missed.  Its phases take eight minutes at most, after the stack is up.
 """
@@ -46,7 +46,7 @@ WORDS_A_QUESTION = (4, 9)
 _SENTENCE = re.compile(r"[^.!?\n|`#>*\[\](){}]{40,400}")
 _WORD = re.compile(r"[\w'-]+")
 FORMS = ("What is known of {}?", "{}?", "Why {}?", "Where does it say that {}?", "Tell me about {}")
-LEAST_MS = 0.5  # of processor time a search that is told
+LEAST_MS = 0.5  # of processor time a search that is reported
 PLOTS = (
     "![Latency of searches during the load, and its distribution](load-latency.svg)",
     "![Memory of the query function's processes over the requests](load-memory.svg)",

@@ -1,6 +1,6 @@
 """What locust runs: users that ask at a pace, and one that is refused, through the same gateway.
 
-It lives in an environment of its own (requirements/load.in) and imports nothing of ragdrop.  LOAD_PLAN names a JSON
+It lives in its own environment (requirements/load.in) and imports nothing of ragdrop.  LOAD_PLAN names a JSON
 file: `url, key, questions, distinct, pause_s, paced, samples`; every reply is one line of `samples`.
 """
 
@@ -17,14 +17,14 @@ from locust import FastHttpUser, task
 
 PLAN: dict[str, Any] = json.loads(Path(os.environ["LOAD_PLAN"]).read_text("utf-8"))
 SAMPLES = Path(PLAN["samples"]).open("a", encoding="utf-8", buffering=1)  # noqa: SIM115 - open as long as locust runs
-TOLD = ("fallback", "fallback_level", "served_by", "latency_ms", "abstained")
+NOTED = ("fallback", "fallback_level", "served_by", "latency_ms", "abstained")
 PAUSE = (0.5, 1.5)  # shares of the pause between an answer and the next question of a user
 UNASKED = iter(PLAN["questions"])  # one process, so no two users take the same
 
 
 def note(kind: str, begun_at_s: float, taken_s: float, status: int, body: dict[str, Any]) -> None:
     """One line: which kind of request, when it began, how long it took, and what the answer says of itself."""
-    reported = {name: body.get(name) for name in TOLD if name in body}
+    reported = {name: body.get(name) for name in NOTED if name in body}
     error = body.get("error")
     if isinstance(error, dict):
         reported["code"] = error.get("code")

@@ -210,7 +210,7 @@ def _asked(place: Pushed, query: Query) -> tuple[str, int]:
 def framework(
     name: str, texts: Sequence[str], place: Mapping[str, Any], label: str
 ) -> Iterator[tuple[Ask, dict[str, Any]]]:
-    """A framework that indexed *texts*, and what it told of itself."""
+    """A framework that indexed *texts*, and what it reported of itself."""
     with running(name, label=label, **place) as contender:
         reported = contender.switch(CONFIGURATION)
         documents = [{"id": f"{at:03}", "title": f"{at:03}", "text": text} for at, text in enumerate(texts)]

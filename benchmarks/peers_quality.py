@@ -3,7 +3,7 @@
     RAGDROP_EVAL_DATA=… python -m benchmarks.peers_quality [--write] [--quick] [--collection NAME ...]
 
 `make bench-env` installs the frameworks.  Each splits the documents its own way, so the first run embeds some 30,000
-texts (half an hour of processor time); vectors are kept under RAGDROP_BENCH_CACHE.  `--quick` takes 30 questions and
+texts (half an hour of processor time); vectors are stored under RAGDROP_BENCH_CACHE.  `--quick` takes 30 questions and
 200 documents of Cranfield.  `--write` keeps the record; `python -m benchmarks.report --write` makes the tables.
 """
 
@@ -152,7 +152,7 @@ def main() -> int:
 def record(
     collection: Collection, contenders: Any, reported: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """What is kept of one collection, and the versions of what was compared."""
+    """What is stored of one collection, and the versions of what was compared."""
     versions = {"ragdrop": __version__, "OpenSearch": RELEASES[HYBRID_RELEASE].version}
     versions |= {name: number for each in reported.values() for name, number in each["versions"].items()}
     return {

@@ -1,7 +1,7 @@
 """How long a question takes beside other frameworks, and beside the raw calls that ragdrop cannot do without.
 
     python -m benchmarks.peers_speed [--write] [--quick]
-    python -m benchmarks.peers_speed --chunks 100000 1000000 [--write]     # hours; a record of its own
+    python -m benchmarks.peers_speed --chunks 100000 1000000 [--write]     # hours; its own record
 
 10,000 generated documents of one chunk each (`--quick`: 1,000; `--chunks`: these, and their record keeps its other
 sizes), one OpenSearch node whose indexes are merged to one segment, one embedding server that answers after 5

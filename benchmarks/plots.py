@@ -1,4 +1,4 @@
-"""Draw the plots of docs/ from records; `draw` runs this module in an environment of its own, which has matplotlib.
+"""Draw the plots of docs/ from records; `draw` runs this module in its own environment, which has matplotlib.
 
 python -m benchmarks.plots calibration | first_answer | growth | load FIGURES.json
 """

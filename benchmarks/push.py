@@ -110,7 +110,7 @@ class VaultTexts:
 
 
 def measured(stack: LiveStack, texts: VaultTexts, number: int) -> dict[str, Any]:
-    """One push by a tenant of its own: seconds since the command began by stage, and processor seconds by process."""
+    """One push by a separate tenant: seconds since the command began by stage, and processor seconds by process."""
     tenant = f"round-{number}"
     ragdrop_json(stack.home, ["tenant", "create", tenant])
     key = str(ragdrop_json(stack.home, ["key", "create", tenant, "--role", "admin"])["api_key"])

@@ -3,7 +3,7 @@
     RAGDROP_EVAL_DATA=… python -m benchmarks.quality [--write] [--collection NAME ...]
 
 Documents (title as heading, then text) go through real ingest into the bucket index and are ranked by their best
-chunk; `limit` 10, so 30 candidates a retriever; no threshold, boosts, critical documents or links.  Vectors are kept
+chunk; `limit` 10, so 30 candidates a retriever; no threshold, boosts, critical documents or links.  Vectors are stored
 under RAGDROP_BENCH_CACHE (default `.local/bench`); the first run embeds 15,000 chunks, about ten CPU minutes.
 `--write` keeps the record.
 """

@@ -26,7 +26,7 @@ from benchmarks.records import BenchmarkRecord, shown
 from benchmarks.served import served_table
 from benchmarks.soak import soak_table
 
-Kept = Mapping[str, BenchmarkRecord]
+Records = Mapping[str, BenchmarkRecord]
 """Records by name."""
 
 
@@ -90,7 +90,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         Benchmark("cost", 1, timed=False),
     )
 }
-KEPT = {LARGE, *(name for each in BENCHMARKS.values() for name in each.records)}
+MEASURED_AGAIN = {LARGE, *(name for each in BENCHMARKS.values() for name in each.records)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +103,13 @@ class PageTable:
     name: str
     page: str
     needs: Sequence[str]
-    render: Callable[[Kept], str]
+    render: Callable[[Records], str]
     also: Sequence[str] = ()
 
     @property
     def settled(self) -> bool:
         """Whether it shows a record that no benchmark measures again."""
-        return bool(self.needs) and not KEPT & {*self.needs}
+        return bool(self.needs) and not MEASURED_AGAIN & {*self.needs}
 
 
 def _of(name: str, page: str, record: str, render: Callable[[BenchmarkRecord], str]) -> PageTable:

@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks import records
 from benchmarks.records import BenchmarkRecord
 from benchmarks.registry import TABLES as MEASURED
-from benchmarks.registry import Kept, PageTable
+from benchmarks.registry import PageTable, Records
 from pages.wrap import placed, wrapped
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,7 +45,7 @@ def measured_line(used: Sequence[BenchmarkRecord], link: str) -> str:
     return f"Measured {when}, {at}, {_machines(used)}; [details]({link})."
 
 
-def environment_table(stored: Kept) -> str:
+def environment_table(stored: Records) -> str:
     """Every record with its date, commit, machine and versions."""
     return records.markdown(
         ("benchmark", "date", "commit", "machine", "versions"),
@@ -74,7 +74,7 @@ RECORDED = tuple(sorted({name for table in MEASURED for name in (*table.needs, *
 TABLES: Sequence[PageTable] = (*MEASURED, PageTable("environment", ENVIRONMENT, (), environment_table, RECORDED))
 
 
-def text_of(table: PageTable, stored: Kept) -> str:
+def text_of(table: PageTable, stored: Records) -> str:
     """The part between the marks, with its line of provenance."""
     rendered = wrapped(table.render(stored))
     if table.page == ENVIRONMENT:

@@ -47,7 +47,7 @@ def soak_rows(found: Mapping[str, Any]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run it on a stack of its own; 1 where something was wrong."""
+    """Run it on its own stack; 1 where something was wrong."""
     parser = records.parser(__doc__)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--index", default="opensearch", choices=("bucket", "opensearch"))

@@ -67,12 +67,12 @@ def main() -> int:
 
     with served(api) as url, httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
         chat.reply = "The pump is old [1]."
-        firsts = [_first_token_ms(client, chat) for _ in range(FIRSTS)][5:]
+        first_tokens = [_first_token_ms(client, chat) for _ in range(FIRSTS)][5:]
         words = " ".join(f"word{n}" if n % 12 else f"word{n}. [1]" for n in range(TOKENS))
         chat.reply = words
         pairs = [(_whole_s(client, "/ask"), _whole_s(client, "/relay")) for _ in range(ROUNDS)]
     ratio = statistics.median(mine for mine, _ in pairs) / statistics.median(bare for _, bare in pairs)
-    p95_ms = statistics.quantiles(firsts, n=20)[-1]
+    p95_ms = statistics.quantiles(first_tokens, n=20)[-1]
     results = (
         ("first token behind the model's, p95, ms", p95_ms, FIRST_BUDGET_MS),
         (f"{TOKENS:,} tokens / bare relay", ratio, RELAY_BUDGET),

@@ -158,7 +158,7 @@ def _overlap(pair: Pair) -> float:
 
 
 class Uncached:
-    """The local model without the vectors that are kept between runs."""
+    """The local model without the vectors that are stored between runs."""
 
     def __init__(self, model: LocalEmbeddings) -> None:
         self._model = model

@@ -78,25 +78,25 @@ def locks() -> list[Path]:
 def pins(files: Iterable[Path]) -> list[list[str]]:
     """Every `name==version` of the locks, in as few lists as have no name twice."""
     lists: list[dict[str, str]] = []
-    wanted = {line.split()[0] for file in files for line in file.read_text("utf-8").splitlines() if "==" in line[:80]}
-    for pin in sorted(wanted):
+    required = {line.split()[0] for file in files for line in file.read_text("utf-8").splitlines() if "==" in line[:80]}
+    for pin in sorted(required):
         name = pin.partition("==")[0]
-        held = next((each for each in lists if name not in each), None)
-        if held is None:
-            lists.append(held := {})
-        held[name] = pin
+        group = next((each for each in lists if name not in each), None)
+        if group is None:
+            lists.append(group := {})
+        group[name] = pin
     return [list(each.values()) for each in lists]
 
 
 def report_of(packages: list[str]) -> dict[str, Any] | None:
     """pip-audit's report of pinned packages, None where it could not make one."""
     with TemporaryDirectory() as folder:
-        wanted = Path(folder) / "requirements.txt"
-        wanted.write_text("\n".join(packages), encoding="utf-8")
+        required = Path(folder) / "requirements.txt"
+        required.write_text("\n".join(packages), encoding="utf-8")
         command = [str(TOOL), "--disable-pip", "--no-deps", "--progress-spinner", "off", "-f", "json", "--timeout", "5"]
         try:
             done = subprocess.run(  # noqa: S603 - a fixed command
-                [*command, "-r", str(wanted)], capture_output=True, text=True, check=False, timeout=TIMEOUT_S
+                [*command, "-r", str(required)], capture_output=True, text=True, check=False, timeout=TIMEOUT_S
             )
             found: dict[str, Any] = json.loads(done.stdout)
         except (subprocess.TimeoutExpired, OSError, ValueError):

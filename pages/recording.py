@@ -19,7 +19,7 @@ TIMEOUT_S = 600
 
 
 def run(command: str) -> str:
-    """What *command* prints, as it stands on a terminal of that width."""
+    """What *command* prints, as a terminal of that width shows it."""
     done = subprocess.run(  # noqa: S603 -- the two commands above
         ["bash", "-c", command],  # noqa: S607
         cwd=ROOT,

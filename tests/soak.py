@@ -165,7 +165,7 @@ class Soak:
 
     @contextmanager
     def going(self) -> Iterator[None]:
-        """Everything goes on while the block runs."""
+        """Everything continues while the block runs."""
         work = [partial(self._write, own=each) for each in range(WRITERS)] + [self._ask] * ASKERS
         threads = [threading.Thread(target=self._loop, args=each) for each in enumerate(work)]
         for thread in threads:

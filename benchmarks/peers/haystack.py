@@ -139,7 +139,7 @@ class Haystack(Peer):
     def fill(self, documents: list[dict[str, str]]) -> int:
         """The pipeline's steps without its copies, vectors as lists of JSON, and a wait for each request's refresh."""
         made = [Document(content=each["text"], meta={"id": each["id"], "title": each["title"]}) for each in documents]
-        self.document_embedder.warm_up()  # makes its client, which by itself asks for base64
+        self.document_embedder.warm_up()  # makes its client, which otherwise asks for base64
         written = 0
         for batch in in_batches(self.splitter.run(documents=made)["documents"], EMBED_AT_ONCE):
             texts = [each.content or "" for each in batch]

@@ -48,7 +48,7 @@ from testing.memory_services import MemoryMetrics
 
 ROOT = Path(__file__).resolve().parents[2]
 ALONE: dict[str, Any] = {"include_critical": False, "follow_links": False, "expand": "neighbours"}
-TOLD = {
+MODES = {
     "search": "critical documents, links and whole documents off",
     "default": "all defaults",
     "function": "as search, through the function's handler and an event of API Gateway",
@@ -119,7 +119,7 @@ class Ragdrop(Peer):
             how = "as ragdrop push: what differs from the bucket is put"
             return f"{how}; events come in batches of 5, five batches at a time"
         index = "Lucene HNSW m 16, ef_construction 100" if self.over_opensearch else "the bucket index"
-        return f"240 tokens with 24 of overlap; {index}; {TOLD[place.configuration]}"
+        return f"240 tokens with 24 of overlap; {index}; {MODES[place.configuration]}"
 
     def add(self, documents: list[dict[str, str]]) -> int:
         """Push them into a vault and let ingest index them; the title stands as heading in the text."""

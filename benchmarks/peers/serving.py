@@ -1,6 +1,6 @@
 """The loop that every peer's program shares: requests come as lines of JSON on stdin, answers go out on stdout.
 
-A peer runs in an environment of its own, so this module needs the standard library alone.  Whatever a framework
+A peer runs in its own environment, so this module needs the standard library alone.  Whatever a framework
 prints goes to stderr.  Requests and answers, one JSON object a line:
 
     {"op": "open", "embedding_url", "embedding_model", "dimension", "opensearch_url", "index", "configuration"}
@@ -45,7 +45,7 @@ CANDIDATES = 3  # chunks asked for a document wanted, as in ragdrop, so that ten
 
 @dataclass(frozen=True)
 class PeerPlace:
-    """Where a peer finds what it needs, and which of its configurations is wanted."""
+    """Where a peer finds what it needs, and which of its configurations is required."""
 
     embedding_url: str
     embedding_model: str
@@ -121,7 +121,7 @@ def serve(peer: Peer) -> None:
         request = json.loads(line)
         try:
             answer = _answer(peer, request.pop("op"), request)
-        except Exception as exc:  # noqa: BLE001 - whatever a framework raises is told, and the peer goes on
+        except Exception as exc:  # noqa: BLE001 - whatever a framework raises is reported, and the peer continues
             traceback.print_exc()
             answer = {"error": f"{type(exc).__name__}: {exc}"[:2_000]}
         answers.write(json.dumps(answer) + "\n")

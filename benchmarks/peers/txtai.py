@@ -25,21 +25,21 @@ class Remote:
     """The transform of txtai's method `external`: one connection a thread to an OpenAI-compatible server."""
 
     def __init__(self, url: str, model: str) -> None:
-        self._parts, self._model, self._kept = urlsplit(url), model, local()
+        self._parts, self._model, self._of_thread = urlsplit(url), model, local()
 
     def __call__(self, texts: list[str]) -> NDArray[np.float32]:
         rows = [row for batch in in_batches(texts, EMBED_AT_ONCE) for row in self._asked(list(batch))]
         return np.stack(rows)
 
     def _asked(self, texts: list[str]) -> list[NDArray[np.float32]]:
-        if not hasattr(self._kept, "http"):
-            self._kept.http = HTTPConnection(self._parts.hostname or "", self._parts.port, timeout=600)
+        if not hasattr(self._of_thread, "http"):
+            self._of_thread.http = HTTPConnection(self._parts.hostname or "", self._parts.port, timeout=600)
         body = json.dumps({"model": self._model, "input": texts, "encoding_format": "base64"})
         headers = {"content-type": "application/json"}
         try:
             answer = self._posted(body, headers)
         except ConnectionError:  # the server gave up a connection that was idle for some seconds
-            self._kept.http.close()
+            self._of_thread.http.close()
             answer = self._posted(body, headers)
         content = answer.read()
         if answer.status != 200:
@@ -47,8 +47,8 @@ class Remote:
         return [np.frombuffer(base64.b64decode(each["embedding"]), "<f4") for each in json.loads(content)["data"]]
 
     def _posted(self, body: str, headers: dict[str, str]) -> HTTPResponse:
-        self._kept.http.request("POST", f"{self._parts.path}/embeddings", body, headers)
-        answer: HTTPResponse = self._kept.http.getresponse()
+        self._of_thread.http.request("POST", f"{self._parts.path}/embeddings", body, headers)
+        answer: HTTPResponse = self._of_thread.http.getresponse()
         return answer
 
 

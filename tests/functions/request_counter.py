@@ -314,5 +314,5 @@ def _end(http_response: Any, parsed: Mapping[str, Any], model: Any, context: Map
         counter.end(model.service_model.service_name, model.name, parsed, http_response, context)
 
 
-# As moto does it, and when this module is read: a client is kept, with the handlers that its session had.
+# As moto does it, and when this module is read: a client is cached, with the handlers that its session had.
 BUILTIN_HANDLERS.extend([("provide-client-params", _begin), ("after-call", _end)])

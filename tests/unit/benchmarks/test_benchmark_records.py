@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import records
-from benchmarks.__main__ import is_kept
+from benchmarks.__main__ import is_stored
 from benchmarks.collections import Collection, CollectionDocument
 from benchmarks.embeddings import GeneratedModel, documents, questions
 from benchmarks.peers_quality import subset
@@ -73,11 +73,11 @@ def test_a_resumed_run_leaves_out_what_was_measured_whole_on_its_commit(
     records.keep("growth", {}, {}, older={"links": "aaaaaaa"})
     records.keep("peers_quality_scifact", {}, {})
 
-    assert [name for name in BENCHMARKS if is_kept(name)] == ["push"]
+    assert [name for name in BENCHMARKS if is_stored(name)] == ["push"]
 
     Path("first.py").write_text("changed")
     records.keep("push", {}, {})
-    assert not is_kept("push")
+    assert not is_stored("push")
 
 
 def test_a_record_tells_the_commit_of_a_part_that_an_earlier_run_measured(

@@ -1,4 +1,4 @@
-"""The measured tables of the pages are what the report makes of the kept records, and nothing else."""
+"""The measured tables of the pages are what the report makes of the records, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports are what the kept figures say, and name only what there is."""
+"""Reports are what the stored figures say, and name only what there is."""
 
 from __future__ import annotations
 

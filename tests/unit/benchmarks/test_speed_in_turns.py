@@ -1,4 +1,4 @@
-"""Contenders of the speed benchmark are asked in turns, and what is kept makes its table."""
+"""Contenders of the speed benchmark are asked in turns, and what is stored makes its table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of many benchmarks goes on past failures, keeps to its limits, and says how each of them ended."""
+"""A run of many benchmarks continues past failures, keeps to its limits, and says how each of them ended."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import pytest
 from benchmarks import records
 from benchmarks.__main__ import (
     FAILED,
-    KEPT,
     LEAST_LIMIT_S,
     MISSED,
     NO_TIME,
     NOTHING,
     RESUMED,
     STOPPED,
+    STORED,
     BenchmarkJob,
     JobOutcome,
     UnattendedRun,
@@ -77,7 +77,7 @@ def test_a_failure_stops_no_other_and_each_end_has_its_name() -> None:
     found, _ = run(jobs("abcde", shares="ab"), {"a": 3, "c": 1, "d": None}, stored="bc")
 
     ends = {name: (each.what, each.code) for name, each in found.items()}
-    assert ends == {"a": (FAILED, 3), "b": (KEPT, 0), "c": (MISSED, 1), "d": (STOPPED, 1), "e": (NOTHING, 0)}
+    assert ends == {"a": (FAILED, 3), "b": (STORED, 0), "c": (MISSED, 1), "d": (STOPPED, 1), "e": (NOTHING, 0)}
 
 
 def test_a_benchmark_is_stopped_after_a_multiple_of_what_it_is_expected_to_take() -> None:
@@ -90,7 +90,7 @@ def test_what_is_expected_to_outlast_the_run_is_skipped_and_what_fits_is_run() -
     long, short = BenchmarkJob("long", [], 300.0), BenchmarkJob("short", [], 60.0)
     found, programs = run([BenchmarkJob("first", [], 60.0), long, short], {}, limit_s=200, stored="first short")
 
-    assert [found[name].what for name in ("first", "long", "short")] == [KEPT, NO_TIME, KEPT]
+    assert [found[name].what for name in ("first", "long", "short")] == [STORED, NO_TIME, STORED]
     assert programs.limits["short"] == 140.0
 
 
@@ -117,21 +117,21 @@ def test_an_interruption_starts_nothing_more() -> None:
 
 
 def test_a_resumed_run_keeps_the_outcomes_of_the_one_before_it() -> None:
-    first = merged(None, [JobOutcome("a", KEPT, 60.0), JobOutcome("b", FAILED, 30.0, 1)], 90.0, resumed=False)
-    again = merged(first, [JobOutcome("a", RESUMED), JobOutcome("b", KEPT, 40.0)], 40.0, resumed=True)
+    first = merged(None, [JobOutcome("a", STORED, 60.0), JobOutcome("b", FAILED, 30.0, 1)], 90.0, resumed=False)
+    again = merged(first, [JobOutcome("a", RESUMED), JobOutcome("b", STORED, 40.0)], 40.0, resumed=True)
 
-    assert [again["runs"][name]["what"] for name in "ab"] == [KEPT, KEPT]
+    assert [again["runs"][name]["what"] for name in "ab"] == [STORED, STORED]
     assert (first["commands"], again["commands"]) == (1, 2)
 
 
 def test_a_new_run_forgets_the_one_before_it() -> None:
-    first = merged(None, [JobOutcome("a", KEPT, 60.0)], 60.0, resumed=False)
+    first = merged(None, [JobOutcome("a", STORED, 60.0)], 60.0, resumed=False)
 
-    assert merged(first, [JobOutcome("b", KEPT, 30.0)], 30.0, resumed=False)["minutes"] == 0.5
+    assert merged(first, [JobOutcome("b", STORED, 30.0)], 30.0, resumed=False)["minutes"] == 0.5
 
 
 def test_a_benchmark_is_expected_to_take_what_it_took_in_the_last_run() -> None:
-    runs = {"push": {"what": KEPT, "seconds": 77.0}}
+    runs = {"push": {"what": STORED, "seconds": 77.0}}
     last = records.BenchmarkRecord("bench", "", "", {}, {}, {"runs": runs})
 
     found = {job.name: job for job in planned(["push", "quality"], last)}
