@@ -46,7 +46,7 @@ def language_of(name: str, text: str) -> str | None:
 
 
 def read_code(body: bytes, name: str) -> ParsedDocument:
-    """Decode and find definitions; code of over a million characters is not looked into."""
+    """Decode and find definitions; code of over a million characters is not checked."""
     text, warnings = decode(body, charset=cookie_encoding(body))
     lexer = _lexer_of(name, text)
     found = _definitions(lexer(), text) if lexer and len(text) <= MAX_LEXED_CHARACTERS else []

@@ -83,7 +83,7 @@ def _chapters(root: Element, folder: str) -> Iterator[str]:
 
 
 def _refuse_encrypted(package: Package) -> None:
-    """Fonts may be disguised; anything else that is encrypted is the book itself."""
+    """Refuse a book with encrypted parts; disguised fonts are allowed."""
     root = package.xml("META-INF/encryption.xml")
     methods = {attribute(each, "Algorithm") for each in below(root, "EncryptionMethod")} if root is not None else set()
     if "META-INF/rights.xml" in package.names or methods - _FONTS:

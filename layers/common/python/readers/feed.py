@@ -91,7 +91,7 @@ def _write(entry: _Entry, writer: MarkdownWriter, links: list[WrittenLink], warn
 
 
 def _root(text: str) -> tuple[Element | None, str]:
-    """The root of as much of the XML as can be read, and what is wrong with the rest; empty where nothing is."""
+    """The root of the XML that can be read, and what is wrong with the rest, if anything."""
     if _ENTITY.search(text):
         raise UnsafeFileError("the feed defines XML entities")
     parser: ElementTree.XMLPullParser[Any] = ElementTree.XMLPullParser(("start", "end"))
@@ -115,7 +115,7 @@ def _root(text: str) -> tuple[Element | None, str]:
 
 
 def _character(found: re.Match[str]) -> str:
-    """A named character of HTML, which XML has not; an ampersand that begins none."""
+    """Replace a named character of HTML, which XML does not have; escape any other ampersand."""
     text = html.unescape(found.group())
     return text if text != found.group() and text not in {"<", "&", ">"} else "&amp;" + found.group()[1:]
 
@@ -143,7 +143,7 @@ def _of_xml(node: Element) -> _Entry:
 
 
 def _markup(node: Element) -> str:
-    """What an element holds: its text, which is HTML that is escaped, or elements of XHTML."""
+    """The content of an element: escaped HTML as text, or elements of XHTML."""
     if len(node) == 0:
         return node.text or ""
     for each in node.iter():

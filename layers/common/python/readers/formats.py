@@ -129,7 +129,7 @@ _MARKDOWN_MARKS = (
 
 
 def suffix_of(name: str) -> str:
-    """The suffix of a path in lower case, with its dot; empty where there is none.
+    """The suffix of a path in lower case, with its dot; empty without one.
 
     >>> suffix_of("a.b/Notes.MD"), suffix_of("a.b/README"), suffix_of(".env")
     ('.md', '', '')
@@ -180,7 +180,7 @@ def _zip_format(body: bytes, suffix: str) -> str:
 
 
 def _mimetype(body: bytes, lost: str) -> str:
-    """What the part `mimetype` says: it is the first one, and not packed; *lost* where it says nothing known."""
+    """The content of the part `mimetype`, the first one and not packed; *lost* if it is not known."""
     start = body.find(b"mimetype") + len("mimetype")
     stated = body[start : start + 200]
     return next((kind for name, kind in _MIMETYPES if name.encode() in stated), lost)
@@ -210,7 +210,7 @@ def _compound_format(body: bytes, suffix: str) -> str:
 
 
 def _kind_of_streams(body: bytes) -> str | None:
-    """By the parts of a compound file: its own are the first entries of its directory, those of attachments follow."""
+    """By the parts of a compound file: its own come first in the directory, those of attachments follow."""
     size = 1 << min(int.from_bytes(body[30:32], "little"), 12)
     directory = (int.from_bytes(body[48:52], "little") + 1) * size
     names = [(name.encode("utf-16-le"), kind) for name, kind in _STREAMS]
@@ -257,7 +257,7 @@ def starts_as_named(text: str, kind: str) -> bool:
 
 
 def _is_mail(head: str) -> bool:
-    """Whether *head* begins with fields of a mail; lines that separate mails, and names that are odd, do not matter."""
+    """Whether *head* begins with fields of a mail; lines that separate mails, and odd names, do not count."""
     names: list[str] = []
     for line in head.splitlines()[:_MAIL_HEAD_LINES]:
         if not line.strip():
@@ -274,7 +274,7 @@ def _is_mail(head: str) -> bool:
 
 
 def feed_type(text: str) -> str | None:
-    """The media type of a feed whose XML or JSON begins *text*; None for what is none.
+    """The media type of a feed whose XML or JSON begins *text*; None for any other text.
 
     >>> feed_type('<?xml version="1.0"?><?xml-stylesheet href="a.xsl"?><rss version="2.0">'), feed_type("<a><rss>")
     ('application/rss+xml', None)
@@ -302,7 +302,7 @@ def declares_entities(text: str) -> bool:
 
 
 def first_markup(text: str) -> str:
-    r"""What stands behind the XML declaration and the comments that *text* begins with; empty in an open comment.
+    r"""The text behind an XML declaration and comments; empty in an open comment.
 
     Comments are stepped over one by one: a pattern that repeats them takes time exponential in their number.
 
@@ -336,7 +336,7 @@ def looks_like_html(text: str, name: str) -> bool:
 
 
 def looks_like_markdown(text: str) -> bool:
-    r"""Whether a text of no telling name is Markdown: front matter, or two marks that prose does not have.
+    r"""Whether a text is Markdown: front matter, or two marks that prose does not have.
 
     >>> looks_like_markdown("# Pump\n\nSee [the manual](manual.md)."), looks_like_markdown("# a comment\nx=1")
     (True, False)

@@ -61,7 +61,7 @@ def read_html(body: bytes) -> ParsedDocument:
 
 
 def read_markup(text: str, media_type: str, warnings: tuple[str, ...] = ()) -> ParsedDocument:
-    """Read decoded HTML; raises what `read_html` does."""
+    """Read decoded HTML."""
     tree = LexborHTMLParser(text)
     page = _Page(_classes("".join(style.text(deep=True) for style in tree.css("style"))))
     title = tree.css_first("head > title")
@@ -77,14 +77,14 @@ def read_markup(text: str, media_type: str, warnings: tuple[str, ...] = ()) -> P
 
 @dataclass(slots=True)
 class _List:
-    """A list: the number of its next item, None for bullets, how it counts on, and in which numbers."""
+    """A list: the number of its next item, None for bullets, its step and the style of its numbers."""
 
     number: int | None
     step: int = 1
     style: str = "1"
 
     def bullet(self, value: str) -> str:
-        """What stands before the next item, whose number may be given."""
+        """The text before the next item, whose number may be given."""
         if self.number is None:
             return "- "
         number = _integer(value, self.number)
@@ -178,7 +178,7 @@ class _Page:
             self._note_link(attributes, shown or node.text(deep=True))
 
     def _replaced(self, node: LexborNode, tag: str, attributes: Mapping[str, str | None], depth: int) -> str:
-        """What is shown, or read out, in place of an element."""
+        """The text that is shown, or read out, for an element."""
         if tag == "br":
             return "\n"
         if tag == "math":
@@ -265,7 +265,7 @@ class _Page:
         return True
 
     def _filled(self, section: list[LexborNode], depth: int, *, is_head: bool) -> list[tuple[list[str], bool]]:
-        """The rows that have text of their own, with merged cells filled, and whether each is a part of the header."""
+        """The rows with text, merged cells filled, and whether each belongs to the header."""
         own = [[cell for cell in _cells(row) if not self._hides(cell)] for row in section]
         texts = [
             [(self._inside(cell, depth).strip(), _span(cell, "rowspan"), _span(cell, "colspan")) for cell in cells]
@@ -296,7 +296,7 @@ class _Page:
 
     @contextmanager
     def _striking(self, is_struck: bool) -> Iterator[None]:  # noqa: FBT001
-        """Mark what is gathered within as struck out."""
+        """Mark the text gathered meanwhile as struck out."""
         opens = is_struck and self._struck_from is None
         if opens:
             self._struck_from = len(self._buffer)

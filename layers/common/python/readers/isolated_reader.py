@@ -115,7 +115,7 @@ class IsolatedReader:
 def _exchange(
     process: subprocess.Popen[bytes], asked: dict[str, Any], body: bytes
 ) -> tuple[dict[str, Any], bytes] | None:
-    """Send a document, wait for what it says: a head and the text; None where the process ended before."""
+    """Send a document and wait for the reply, a head and the text; None if the process ended."""
     if process.stdin is None or process.stdout is None:
         return None
     try:
@@ -222,7 +222,7 @@ def _failure(error: ReadError) -> dict[str, Any]:
 
 
 def _peak_bytes() -> int:
-    """The most memory that this process has had: of the kernel's own page, as getrusage inherits the parent's peak."""
+    """Peak memory of this process, as the kernel reports it: getrusage inherits the parent's peak."""
     try:
         status = Path("/proc/self/status").read_text("ascii")
     except OSError:  # not Linux

@@ -223,7 +223,7 @@ def read_mail(body: bytes) -> ParsedDocument:
 
 
 def read_mailbox(body: bytes) -> ParsedDocument:
-    """Read the mails of a mailbox file, each under its subject; one that holds a single mail is read as that mail."""
+    """Read the mails of a mailbox file, each under its subject; a single one is read as that mail."""
     body = _as_bytes(body)
     starts = [found.end() for found in _BETWEEN.finditer(body)]
     ends = [*(found.start() for found in _BETWEEN.finditer(body)), len(body)][1:]
@@ -381,7 +381,7 @@ class _Parts:
 
 
 def _of_alternatives(kind: str, parts: list[Any]) -> list[Any]:
-    """Of alternatives the plain text, or the last where none is plain; all parts of anything else."""
+    """Of alternatives the plain text, else the last; all parts of anything else."""
     if kind != "multipart/alternative":
         return parts
     plain = [part for part in parts if part.get_content_type() == "text/plain" and str(part.get_payload()).strip()]

@@ -36,7 +36,7 @@ AS_WRITTEN = _AsWritten()
 
 
 def repaired_head(body: bytes) -> bytes:
-    r"""A mail whose head Python's reader takes: without lines that separate mails, and with names it knows as such.
+    r"""A mail whose head Python can read: no lines that separate mails, and only valid names.
 
     >>> repaired_head(b"From a@b.c Mon\n>From a@b.c Mon\nX Mail Id: 4\nSubject : x\n\nFrom here\n")
     b'X-Mail-Id: 4\nSubject: x\n\nFrom here\n'
@@ -83,7 +83,7 @@ def decoded_header(written: str, charset: str) -> tuple[str, tuple[str, ...]]:
 
 
 def file_name(part: Message) -> str:
-    """The name of the file in a part, by whichever of its standards; empty where it has none."""
+    """The name of the file in a part, by any of the standards; empty without one."""
     written = part.get_param("filename", header="content-disposition") or part.get_param("name") or ""
     if isinstance(written, tuple):  # RFC 2231: an encoding, a language and bytes
         label, _, text = written
@@ -152,7 +152,7 @@ _NAME = re.compile(r"[^\W\d_]+")
 
 
 def date_of(written: str) -> str | None:
-    """A written date as ISO 8601; None where none can be read, or its first two numbers could both be the month.
+    """A written date as ISO 8601; None if it cannot be read, or if either of its first two numbers could be the month.
 
     Python reads the forms of RFC 5322 alone, and drops "PM" and the names of most zones.
 
@@ -214,7 +214,7 @@ def _year(written: str) -> int:
 
 
 def _zone(behind: str) -> datetime.timezone | None:
-    """The zone that stands behind a time: an offset, else a name; None without one that is known."""
+    """The zone behind a time: an offset, else a name; None if not known."""
     offset = _OFFSET.search(behind)
     if offset:
         minutes = int(offset[2]) * 60 + int(offset[3] or 0)

@@ -23,7 +23,7 @@ _DELIMITERS = re.compile(r" {0,3}\|?(?:[ \t]*:?-+:?[ \t]*\|){1,500}(?:[ \t]*:?-+
 
 @cache
 def _parser() -> MarkdownIt:
-    """CommonMark with tables, blocks only: what stands inside a line is not looked at, which is where it can hang."""
+    """CommonMark with tables, blocks only: it can hang on what is inside a line."""
     parser = MarkdownIt("commonmark").enable("table")
     parser.core.ruler.disable(["inline", "text_join"])
     return parser
@@ -177,7 +177,7 @@ def _comments(text: str) -> Iterator[Span]:
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
-    """Spans in order, those that touch made one, empty ones left out.
+    """Spans in order, joined where they touch, without empty ones.
 
     >>> merged([(5, 7), (0, 2), (1, 3), (4, 4)])
     [(0, 3), (5, 7)]
@@ -192,7 +192,7 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def _code_spans(text: str, blocks: Sequence[Span]) -> Iterator[Span]:
-    """What stands between two runs of as many backticks in one paragraph, outside of *blocks* of code."""
+    """The spans between two runs of as many backticks in one paragraph, outside *blocks* of code."""
     ends = [end.start() for end in _PARAGRAPH_END.finditer(text)]
     block_ends = [end for _, end in blocks]
 
@@ -277,5 +277,5 @@ def _label(text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """What a reader sees of a link's text: images by their description, no emphasis."""
+    """The text of a link as shown: images by their description, no emphasis."""
     return re.sub(r"!\[([^\[\]]*)\]\([^()]*\)", r"\1", text).replace("**", "").replace("`", "")

@@ -163,7 +163,7 @@ def titles_above(used: Sequence[int]) -> int:
 
 
 def without_data_urls(text: str) -> tuple[str, tuple[str, ...]]:
-    r"""*text* without the bytes of pictures and files that are embedded as data URLs, and a warning where it had any.
+    r"""*text* without the bytes of pictures and files that are embedded as data URLs, and a warning if there were any.
 
     >>> without_data_urls("![Hall](data:image/png;base64," + "iVBORw0KGgo" * 9 + "=)")
     ('![Hall](data:image/png)', ('embedded pictures or files are left out: 1 data URLs of 100 characters in all',))

@@ -155,7 +155,7 @@ def read_json(body: bytes) -> ParsedDocument:
 
 
 def read_json_lines(body: bytes) -> ParsedDocument:
-    """Read a JSON value a line; a line that is none stays unchanged, with a warning."""
+    """Read one JSON value a line; an invalid line stays unchanged, with a warning."""
     text, warnings = decode(body)
     wrong: list[int] = []
 
@@ -234,7 +234,7 @@ _WITHOUT_TIME = re.compile(r"[ \t]*(?:NOTE|STYLE|REGION)\b|WEBVTT")
 
 
 def read_subtitles(body: bytes) -> ParsedDocument:
-    """Read subtitles; names of speakers go before what they say, and what stands twice in a row is written once."""
+    """Read subtitles; names of speakers go before what they say, and a repeated cue is written once."""
     text, warnings = decode(body)
     writer = MarkdownWriter()
     placed_s: int | None = None

@@ -237,7 +237,7 @@ class _YamlReader:
         return [self._value(item, name, inside=True) for item in node.value]
 
     def _written(self, node: yaml.ScalarNode, name: str, *, inside: bool) -> str | None:
-        """A scalar as it is written; of a title with ` #` in it the whole line."""
+        """A scalar as it is written; a title with ` #` is the whole line."""
         if node.style is not None:
             return str(node.value)
         rest = _REST_OF_LINE.match(self._text, node.end_mark.index)

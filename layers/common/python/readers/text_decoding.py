@@ -171,7 +171,7 @@ def has_mark(body: bytes) -> bool:
 
 
 def unmarked_utf16(body: bytes) -> str | None:
-    r"""UTF-16 without a byte order mark, in any script; None where *body* reads as no text of it.
+    r"""UTF-16 without a byte order mark, in any script; None if *body* is no such text.
 
     Two ASCII bytes are an ideograph in UTF-16.  So a text of ideographs counts only if few of them are such pairs, and
     if most stand in one of the sets that people write with.
@@ -289,7 +289,7 @@ def holds_controls(body: bytes) -> bool:
 
 
 def clean(text: str) -> str:
-    r"""*text* with line ends as `\n` and without what is no text: control characters, NULs, lone surrogates.
+    r"""*text* with line ends as `\n` and without control characters, NULs, lone surrogates.
 
     >>> clean("a\r\nb\x00\ud800")
     'a\nb'

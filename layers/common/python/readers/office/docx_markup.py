@@ -51,7 +51,7 @@ class WordPackage(Package):
         return self._related.get(kind, f"word/{kind}.xml")
 
     def readable(self) -> bytes:
-        """The document with its text in the words that mammoth reads, and without the bytes of its pictures."""
+        """The document rewritten for mammoth, without the bytes of its pictures."""
         written = io.BytesIO()
         texts = {self.main, self.related("footnotes"), self.related("endnotes")}
         with zipfile.ZipFile(written, "w") as copy:
@@ -103,7 +103,7 @@ class WordPackage(Package):
         return _Part(self._styles, WordNumbers(self.xml(self.related("numbering")), self._styles)).rewrite(root)
 
     def _drop_dangling(self, root: Element, part: str) -> None:
-        """Take away references to parts that are not listed, for which mammoth would give up the document."""
+        """Remove references to parts that are not listed: mammoth would refuse the document."""
         folder, _, name = part.rpartition("/")
         listed = self.xml(f"{folder}/_rels/{name}.rels")
         ids = {each.get("Id", "") for each in listed} if listed is not None else set[str]()
@@ -116,7 +116,7 @@ class WordPackage(Package):
 
 
 def with_labels(page: str) -> str:
-    """Mammoth's page with the labels of its lists where the reader of HTML looks for them."""
+    """Mammoth's page with the labels of its lists as attributes for the reader of HTML."""
     label = re.compile(rf"<li>{LABEL}([^{LABEL}<]*){LABEL} ?")
     page = label.sub(lambda at: '<li data-label="{}">'.format(at[1].replace('"', "&quot;")), page)
     return page.replace(LABEL, "")
@@ -177,7 +177,7 @@ _CHANGED: dict[str, Callable[[Element, Element], list[Element]]] = {
 
 
 def _alternative(node: Element) -> Element:
-    """Of alternatives of one content the older one, which mammoth knows; a newer one if text stands in it alone."""
+    """The older of two alternatives, which mammoth knows; the newer if only it has text."""
     older = child(node, "Fallback")
     if older is not None and (any(_texts(older)) or not any(_texts(node))):
         return older
@@ -197,7 +197,7 @@ def _outermost(node: Element, name: str) -> Iterator[Element]:
 
 
 def _new(parent: Element, name: str) -> Element:
-    """An element of this name among the names of *parent*'s part; no child of it yet."""
+    """A new element in the namespace of *parent*, not yet its child."""
     space, _, _ = parent.tag.rpartition("}")
     return Element(f"{space}}}{name}" if space else name)
 
@@ -209,7 +209,7 @@ def _text(parent: Element, text: str) -> Element:
 
 
 def _symbol(font: str, code: str) -> str:
-    """The character of a symbol's font; empty where it is not known.
+    """The character of a symbol's font; empty if not known.
 
     >>> _symbol("Symbol", "F06D"), _symbol("Arial", "20AC"), _symbol("Odd", "F06D")
     ('μ', '€', '')
@@ -221,7 +221,7 @@ def _symbol(font: str, code: str) -> str:
 
 
 def _as_shown(paragraph: Element) -> list[str]:
-    """The text of a paragraph of a rewritten part, without that of the paragraphs inside it, as of a text box."""
+    """The text of a paragraph of a rewritten part, without paragraphs inside it, as of a text box."""
     parts: list[str] = []
     for node in paragraph:
         name = local(node)
@@ -238,7 +238,7 @@ def _as_shown(paragraph: Element) -> list[str]:
 
 
 def _write_symbols(run: Element, font: str) -> None:
-    """Write the private characters by which old fonts, such as Symbol, have their signs in a text."""
+    """Replace the private characters of fonts such as Symbol by the signs that they show."""
     for node in run if font else ():
         if local(node) == "t" and node.text and re.search("[\uf020-\uf0ff]", node.text):
             node.text = re.sub("[\uf020-\uf0ff]", lambda at: _symbol(font, f"{ord(at[0]):X}") or at[0], node.text)
@@ -294,7 +294,7 @@ class _Part:
         return self._cached[style, paragraph]
 
     def _number(self, paragraph: Element, *, in_cell: bool) -> None:
-        """Write the number of a paragraph before its text, and give headings of other names a name that is known."""
+        """Write the number of a paragraph before its text, and give every heading a style that mammoth knows."""
         properties = child(paragraph, "pPr")
         if child(properties, "rPr", "del") is not None:
             return
@@ -336,7 +336,7 @@ class _Part:
 
 
 def _set(run: Element, name: str, to: str) -> None:
-    """Set a property of a run, and take it away where *to* is empty."""
+    """Set a property of a run; remove it if *to* is empty."""
     properties = child(run, "rPr")
     if properties is None and to:
         properties = _new(run, "rPr")
@@ -371,7 +371,7 @@ def _shift(properties: Element | None) -> str:
 
 
 def _drop_instructions(root: Element) -> None:
-    """Drop what stands in the instruction of a field, such as results of fields inside it; boxes become signs."""
+    """Drop the instructions of fields with all inside them; check boxes become signs."""
     inside: list[tuple[Element, Element]] = []  # what stands in the instructions of open fields
     begun: list[int | None] = []  # of each open field, where in it its instruction begins; None behind that
     instructions = 0  # that are open
@@ -398,7 +398,7 @@ def _drop_instructions(root: Element) -> None:
 
 
 def _form_field(begin: Element) -> str:
-    """What a box to tick or a list to choose from shows."""
+    """The text of a check box or a drop-down list."""
     box, choice = child(begin, "ffData", "checkBox"), child(begin, "ffData", "ddList")
     if box is not None:
         ticked = child(box, "checked")
@@ -412,7 +412,7 @@ def _form_field(begin: Element) -> str:
 
 
 def _fill_grid(table: Element) -> None:
-    """Put cells where rows begin or end inside the table, and join those that an older Word merged with the next."""
+    """Add cells to rows that begin or end inside the table, and join those that an older Word merged."""
     for row in (node for node in table if local(node) == "tr"):
         cells = [cell for cell in row if local(cell) == "tc"]
         before, after = (_columns(child(row, "trPr", name), 0) for name in ("gridBefore", "gridAfter"))
@@ -431,7 +431,7 @@ def _fill_grid(table: Element) -> None:
 
 
 def _flatten_inner(table: Element) -> None:
-    """Write the tables in the cells of a table of data, which has cells side by side, as lines: `part, price;`."""
+    """Write the tables inside the cells of a table of data as lines: `part, price;`."""
     rows = [[cell for cell in row if local(cell) == "tc"] for row in table if local(row) == "tr"]
     sizes = [[sum(map(len, _texts(cell))) for cell in row] for row in rows]
     if sum(sum(map(bool, row)) > 1 for row in sizes) < 2 or max(map(max, filter(None, sizes))) > MAX_CELL_CHARACTERS:

@@ -38,7 +38,7 @@ class WordStyles:
 
 
 class Numbered(NamedTuple):
-    """What Word writes before a paragraph: `label` is a number or a bullet, empty if hidden, None if not known.
+    """The text before a paragraph: `label` is a number or a bullet, empty if hidden, None if not known.
 
     `number` and `level` (from 0) are the numbering as the document names it.
     """
@@ -62,7 +62,7 @@ class WordNumbers:
         self._begun: set[tuple[str, int]] = set()
 
     def of(self, paragraph: Element) -> Numbered | None:
-        """The number of the next paragraph; None where it has none."""
+        """The number of the next paragraph; None if it has none."""
         if not self._numbers:
             return None
         number, level = self._place(child(paragraph, "pPr"))
@@ -197,7 +197,7 @@ FORMS: dict[str, Callable[[int], str | None]] = {
 
 
 def value(node: Element | None) -> str:
-    """The value of a property; empty where it is missing."""
+    """The value of a property; empty if it is missing."""
     return attribute(node, "val") if node is not None else ""
 
 

@@ -88,7 +88,7 @@ class TextNumbers:
             del self._counts[style][each]
 
     def label(self, style: str, level: int, start: str) -> str:
-        """What stands before the next item of a list *style* (empty: heading) at a *level* from 1; empty if unnumbered.
+        """The text before the next item of a list *style* (empty: heading) at a *level* from 1; empty if unnumbered.
 
         *start* is the number that the item itself sets, if any.
         """

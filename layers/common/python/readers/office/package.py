@@ -50,7 +50,7 @@ class Package:
             )
 
     def read(self, name: str) -> bytes | None:
-        """The bytes of a part; None where there is no such part or it is damaged."""
+        """The bytes of a part; None if there is no such part or it is damaged."""
         try:
             return self._archive.read(name)
         except _BROKEN:
@@ -60,7 +60,7 @@ class Package:
             raise EncryptedFileError("the document wants a password; save it without one") from exc
 
     def xml(self, name: str) -> Element | None:
-        """The root of a part; None where there is no such part or it is no XML."""
+        """The root of a part; None if there is no such part or it is no XML."""
         body = self.read(name)
         root = None if body is None else parse_xml(body, name)
         self.damaged |= {name} & self.names if root is None else set()
@@ -102,7 +102,7 @@ class Package:
 
 
 def parse_xml(body: bytes, name: str) -> Element | None:
-    """The root of an XML text; None where it is none.
+    """The root of an XML text; None if it is none.
 
     >>> parse_xml(b"<a><b/></a>", "a.xml").tag, parse_xml(b"<a>", "a.xml")
     ('a', None)
@@ -143,7 +143,7 @@ def below(node: Element, name: str) -> Iterator[Element]:
 
 
 def child(node: Element | None, *path: str) -> Element | None:
-    """The first element down this path of names; None where there is none."""
+    """The first element down this path of names; None without one."""
     for name in path:
         node = None if node is None else next((each for each in node if local(each) == name), None)
     return node

@@ -91,7 +91,7 @@ class _Deck:
                 self._missing[kind] += 1
 
     def _once(self, text: str) -> None:
-        """Write a header, a footer or a date that somebody typed where it first stands."""
+        """Write a header, a footer or a typed date at its first occurrence."""
         if any(map(str.isalpha, text)) and text not in self._furniture:
             self._furniture.add(text)
             self._writer.block(text)
@@ -243,7 +243,7 @@ def _as_shown(text: str, properties: Element | None, before: str) -> str:
 
 
 def _number(automatic: Element | None, level: int, counts: dict[int, int]) -> str:
-    """What an automatic number shows before its paragraph; empty without one."""
+    """The automatic number before a paragraph; empty without one."""
     for each in [each for each in counts if each > level or (each == level and automatic is None)]:
         del counts[each]
     if automatic is None:

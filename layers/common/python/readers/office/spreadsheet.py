@@ -37,7 +37,7 @@ _STYLE = re.compile(rb'\bs="(\d{1,6})"')
 
 
 def percents_of(package: Package) -> dict[str, Percents]:
-    """The cells shown as per cent by the names of their sheets; empty where the workbook has no such format."""
+    """The cells shown as per cent by the names of their sheets; empty if the workbook has no such format."""
     root = package.xml("xl/styles.xml")
     styles = _percent_styles(root) if root is not None else frozenset()
     if not styles:
@@ -236,7 +236,7 @@ class _Sheet:
         return shown(value)
 
     def _blocks(self) -> Iterator[list[_Row]]:
-        """Rows that are one table: an empty row ends it where a header follows, or a row of other columns alone."""
+        """Rows that are one table: an empty row ends it where a header follows, or only a row of other columns."""
         block: list[_Row] = []
         for row in self._rows():
             gap = bool(block) and row.number > block[-1].number + 1

@@ -55,7 +55,7 @@ class PageGlyphs:
         self.guessed = 0  # glyphs without a character that are left out
 
     def mended(self, text: str) -> str:
-        """The text of the page, of the same length, with what the places of its glyphs show."""
+        """The text of the page, of the same length, corrected by the positions of its glyphs."""
         if len(text) != self.count:
             return text
         characters = list(text)
@@ -78,7 +78,7 @@ class PageGlyphs:
         return pdfium.FPDFText_IsGenerated(self._raw, index) == 1  # type: ignore[no-any-return]
 
     def _drop_guesses(self, text: str, characters: list[str]) -> None:
-        """Drop letters that stand for the number of a glyph, where the map of its font gives it none."""
+        """Drop letters that are only the number of a glyph, if the map of its font has no character."""
         places = _WORD.finditer(text) if is_right_to_left(text) else _MIXED.finditer(text)
         guesses: list[int] = []
         fonts: set[str] = set()
@@ -159,7 +159,7 @@ class PageGlyphs:
     def _join(
         self, text: str, at: int, one: _Glyph, other: _Glyph, characters: list[str], *, line: _Glyph | None = None
     ) -> None:
-        """Take away a line's end between two glyphs of one line; a blank stays where there is a gap."""
+        """Remove a line end between two glyphs of one line; a gap stays a blank."""
         if text[at : at + 2] != "\r\n" or (line is not None and abs(other.y - line.y) > LOWERED_BY * line.height):
             return
         if _is_next(one, other):
@@ -188,7 +188,7 @@ def in_reading_order(glyph: str) -> str:
 
 
 def _plane(base: _Glyph | None, glyph: _Glyph) -> int:
-    """Where a character is moved to; 0 where it stands in its line."""
+    """The plane for a raised or lowered character; 0 for one in its line."""
     if base is None or not SMALL[0] * base.height <= glyph.height <= SMALL[1] * base.height:
         return 0
     by = (glyph.y - base.y) / base.height
@@ -196,7 +196,7 @@ def _plane(base: _Glyph | None, glyph: _Glyph) -> int:
 
 
 def _is_next(one: _Glyph, other: _Glyph) -> bool:
-    """Whether a glyph follows another at a place where the next letter or word would stand."""
+    """Whether a glyph is where the next letter or word would be."""
     height = max(one.height, other.height)
     return -height < other.x - one.right < 2 * height
 
@@ -210,7 +210,7 @@ def _leading(glyphs: list[_Glyph]) -> int:
 
 
 def in_words(text: str) -> str:
-    """Text with its raised and lowered characters in the common notation, and without what is dropped."""
+    """Text with its raised and lowered characters in the common notation, and without the dropped characters."""
 
     def written(found: re.Match[str]) -> str:
         shifted = "".join(chr((ord(each) - _RAISED) % _PLANE) for each in found[0])
@@ -226,7 +226,7 @@ def in_words(text: str) -> str:
 
 
 HYPHEN = "\ufffe"  # what PDFium gives for a hyphen at the end of a line
-MARK = "\ufdd0"  # no character: where a table stands, in a line of its own
+MARK = "\ufdd0"  # no character: the position of a table, on a separate line
 FULL_LINE = 0.75  # of the page's usual line length: a shorter line ends its paragraph
 _NEW_START = re.compile(r"[•◦▪–*-] |\(?\d{1,3}[.)] |[A-Z0-9.]{1,8}$|" + MARK)
 

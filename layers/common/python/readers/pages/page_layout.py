@@ -96,7 +96,7 @@ def gaps_of(line: Sequence[PlacedWord], least: float = GAP) -> list[Span]:
 
 
 def shared(gaps: Sequence[Span], others: Sequence[Span], least: float) -> list[Span]:
-    """What two lists of gaps have in common, where it is at least so wide.
+    """The common parts of two lists of gaps that are at least *least* wide.
 
     >>> shared([(10, 30), (50, 60)], [(0, 20), (25, 58)], 5)
     [(10, 20), (25, 30), (50, 58)]
@@ -191,7 +191,7 @@ class RuledGrid:
         )
 
     def _parts(self, place: float, start: float, end: float, *, upright: bool) -> bool:
-        """Whether a line at *place* stands between the middles of what is before and behind it."""
+        """Whether a line at *place* separates what is before and behind it."""
         middle = (start + end) / 2
         if upright:
             lines = ((rule.x0, rule.y0, rule.y1) for rule in self.rules if not rule.is_flat)
@@ -232,7 +232,7 @@ def _by_place(spans: list[tuple[float, float, float]]) -> Iterator[tuple[float, 
 
 
 def grids_of(rules: Sequence[Rule]) -> list[RuledGrid]:
-    """What lines that meet each other make, with at least two rows and two columns."""
+    """The grids of lines that meet, with at least two rows and two columns."""
     flat, upright = [r for r in rules if r.is_flat], [r for r in rules if not r.is_flat]
     if len(flat) * len(upright) > MAX_MEETINGS:
         return []
@@ -257,7 +257,7 @@ def grids_of(rules: Sequence[Rule]) -> list[RuledGrid]:
 
 
 def _places(lines: list[float], start: float, end: float) -> list[float]:
-    """Where lines stand, each once, and where the table ends if it has no line there."""
+    """The positions of lines, each once, and the ends of a table that has no line there."""
     places: list[float] = []
     for at in sorted(lines):
         if not places or at - places[-1] > NEAR:
@@ -332,7 +332,7 @@ _TURNS: dict[int, Turn] = {
 
 
 def _ruled_parts(rules: list[Rule]) -> Iterator[Span]:
-    """From where to where lines of the same width lie above each other, or lines stand upright."""
+    """The spans with several flat lines of one width, or with upright lines."""
     flat: dict[tuple[int, int], list[float]] = {}
     for rule in rules:
         if rule.is_flat:
@@ -344,7 +344,7 @@ def _ruled_parts(rules: list[Rule]) -> Iterator[Span]:
 
 
 def _parts_with_gaps(textpage: pypdfium2.PdfTextPage, turn: Turn, breaks: int) -> Iterator[Span]:
-    """From where to where neighbouring lines consist of short pieces of text with gaps between them."""
+    """The spans whose lines are short pieces of text with gaps between them."""
     count = pdfium.FPDFText_CountRects(textpage, 0, -1)
     if not breaks + MIN_LINES < count < MAX_WORDS:  # a piece is a line, but for a few
         return
@@ -376,7 +376,7 @@ def _parts_with_gaps(textpage: pypdfium2.PdfTextPage, turn: Turn, breaks: int) -
 
 
 def _is_of_cells(line: Line) -> bool:
-    """Whether a line has gaps, and is none of two columns of prose, nor an item of a list behind its mark."""
+    """Whether a line has gaps, but is not two columns of prose or an item of a list."""
     gaps = gaps_of(line)
     if len(gaps) != 1:
         return len(gaps) > 1

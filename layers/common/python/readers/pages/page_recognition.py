@@ -21,7 +21,7 @@ NO_LIMIT_S = 1e9
 MIN_CONFIDENCE = 0.8  # below it a warning says so
 
 Draw = Callable[[int], bytes | None]
-"""Gives the picture of a page by its number from 0; None where it shows none."""
+"""Gives the picture of a page by its number from 0; None if it shows none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class PageDrawer(Protocol):
     """Draws a page of a PDF."""
 
     def picture(self, body: bytes, page: int) -> bytes | None:
-        """A PNG of a page, by its number from 0; None where it shows no picture."""
+        """A PNG of a page, by its number from 0; None if it shows no picture."""
         ...
 
 
@@ -208,7 +208,7 @@ def _unfinished(done: int, pages: int) -> UnfinishedScanError:
 
 
 def mark(found: RecognizedText) -> str:
-    """How citations say that a text was recognised."""
+    """The words of a citation for recognised text."""
     return f"read by OCR ({round(found.confidence * 100)} %)"
 
 

@@ -203,7 +203,7 @@ class PageTables:
         return False
 
     def _flowing(self, rows: list[Cells]) -> list[int]:
-        """The columns of running text: long cells, many of which go on with the sentence of the one above."""
+        """The columns of running text: long cells, many of which continue the sentence of the cell above."""
         found = []
         for number in range(len(rows[0])):
             cells = [row[number] for row in rows if row[number]]
@@ -295,7 +295,7 @@ def _rows_of_lines(lines: list[Line], borders: Sequence[float]) -> list[Cells]:
 
 
 def _in_rows(bands: list[Cells]) -> list[Cells]:
-    """The rows of what flat lines separate: each band is one, unless the lines of most bands are whole rows."""
+    """The rows between flat lines: each band is one, unless the lines of most bands are whole rows."""
     several = [band for band in bands if max(len(lines_of(cell)) for cell in band) > 1]
     whole = [_split(band) for band in several]
     full = [sum(map(bool, line)) >= max(len(line) - 1, 2) and bool(line[0]) for lines in whole for line in lines]
@@ -321,7 +321,7 @@ def _merged(rows: list[Cells]) -> Cells:
 
 
 def _without_empty(rows: list[Cells], own: list[Cells] | None = None) -> list[Cells]:
-    """Without rows and columns in which nothing stands, or in which nothing stands of its *own*."""
+    """Without the rows and columns that have no text, or without their *own* text."""
     own = own or rows
     used = [number for number, row in enumerate(own) if any(row)]
     columns = [column for column in range(len(own[0])) if any(own[number][column] for number in used)]

@@ -34,7 +34,7 @@ _DEFLATED = re.compile(rb"/Filter\s*(?:\[\s*)?/FlateDecode\s*(?:\]|/(?!\w+Decode
 
 
 def damage(body: bytes) -> list[str]:
-    r"""A phrase for each kind of damage found in an unencrypted PDF; an encrypted one is not looked into.
+    r"""A phrase for each kind of damage found in an unencrypted PDF; an encrypted one is not checked.
 
     >>> damage(b"%PDF-1.4\n1 0 obj\n<</Length 3/Filter/FlateDecode>>stream\nabc\nendstream\nendobj\n")
     ['1 streams are broken']
@@ -58,7 +58,7 @@ def damage(body: bytes) -> list[str]:
 
 
 def _streams(body: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """What describes each stream, and its bytes."""
+    """The dictionary and the bytes of each stream."""
     at = 0
     for _ in range(MAX_STREAMS):
         found = body.find(b"stream", at)
@@ -76,7 +76,7 @@ MAX_PIXELS = 12_000_000  # a page of A3 at 200 dots an inch has 7.7 million
 
 
 def picture_of(body: bytes, page: int) -> bytes | None:
-    """A grey PNG of the page with this number from 0; None where it shows no picture, or cannot be drawn."""
+    """A grey PNG of the page with this number from 0; None if it shows no picture, or cannot be drawn."""
     try:
         document = pypdfium2.PdfDocument(body)
     except pypdfium2.PdfiumError:
@@ -179,7 +179,7 @@ def _markdown(raw: str, found: FoundTable, before: tuple[FoundTable, str] | None
 
 
 def _marked(raw: str, tables: Sequence[FoundTable]) -> str:
-    """The text with a mark in a line of its own where each table begins, and without the words of tables."""
+    """The text with a mark on a separate line where each table begins, and without the words of tables."""
     runs: list[list[int]] = []
     words = sorted((word.start, word.end, number) for number, table in enumerate(tables) for word in table.words)
     for start, end, number in words:
@@ -285,7 +285,7 @@ class _Unread:
         self._comments = self._fields = 0
 
     def look_at(self, page: pypdfium2.PdfPage, number: int, text: str) -> None:
-        """Count what *page* has beside its *text*."""
+        """Count what *page* has besides its *text*."""
         if not text and next(page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=4), None):
             self.pictures.append(number)
         for index in range(min(pdfium.FPDFPage_GetAnnotCount(page), MAX_ANNOTATIONS)):
@@ -314,7 +314,7 @@ def _has(annotation: object, key: bytes) -> bool:
 
 
 def _page_text(document: pypdfium2.PdfDocument, number: int, seen: _Unread, texts: PageTexts) -> PageText | None:
-    """The text of a page, None where the page cannot be read."""
+    """The text of a page, None if the page cannot be read."""
     try:
         page = document[number]
         try:
