@@ -17,45 +17,47 @@ class MemoryBreakers:
     def __init__(self) -> None:
         self.fail_with: RagdropError | None = None
         self.calls: list[str] = []
-        self._held: dict[str, Breaker] = {}
+        self._stored: dict[str, Breaker] = {}
         self._lock = Lock()
 
     def add(self, counts: Counts, *, oldest: int) -> dict[str, Breaker]:
         with self._call("add"):
             for dependency, added in counts.items():
-                held = self._of(dependency)
+                stored = self._of(dependency)
                 both = {
-                    bucket: held.counts.get(bucket, Counted()) + added.get(bucket, Counted())
-                    for bucket in {*held.counts, *added}
+                    bucket: stored.counts.get(bucket, Counted()) + added.get(bucket, Counted())
+                    for bucket in {*stored.counts, *added}
                 }
-                self._held[dependency] = replace(held, counts={at: each for at, each in both.items() if at >= oldest})
-            return dict(self._held)
+                self._stored[dependency] = replace(
+                    stored, counts={at: each for at, each in both.items() if at >= oldest}
+                )
+            return dict(self._stored)
 
     def open(self, dependency: str, at_s: float, *, reopens_before_s: float) -> Breaker:
         with self._call("open"):
-            held = self._of(dependency)
-            if held.opened_at_s is None or held.opened_at_s < reopens_before_s:
-                self._held[dependency] = replace(held, opened_at_s=at_s, trial="", trial_until_s=0.0)
-            return self._held[dependency]
+            stored = self._of(dependency)
+            if stored.opened_at_s is None or stored.opened_at_s < reopens_before_s:
+                self._stored[dependency] = replace(stored, opened_at_s=at_s, trial="", trial_until_s=0.0)
+            return self._stored[dependency]
 
     def claim(self, dependency: str, opened_at_s: float, trial: str, *, now_s: float, until_s: float) -> bool:
         with self._call("claim"):
-            held = self._of(dependency)
-            if held.opened_at_s != opened_at_s or held.trial_until_s > now_s:
+            stored = self._of(dependency)
+            if stored.opened_at_s != opened_at_s or stored.trial_until_s > now_s:
                 return False
-            self._held[dependency] = replace(held, trial=trial, trial_until_s=until_s)
+            self._stored[dependency] = replace(stored, trial=trial, trial_until_s=until_s)
             return True
 
     def settle(self, dependency: str, trial: str, *, closed: bool, at_s: float) -> bool:
         with self._call("settle"):
-            held = self._of(dependency)
-            if held.trial != trial:
+            stored = self._of(dependency)
+            if stored.trial != trial:
                 return False
-            self._held[dependency] = Breaker({}, closed_at_s=at_s) if closed else Breaker({}, opened_at_s=at_s)
+            self._stored[dependency] = Breaker({}, closed_at_s=at_s) if closed else Breaker({}, opened_at_s=at_s)
             return True
 
     def _of(self, dependency: str) -> Breaker:
-        return self._held.get(dependency, Breaker())
+        return self._stored.get(dependency, Breaker())
 
     @contextmanager
     def _call(self, name: str) -> Iterator[None]:

@@ -72,9 +72,9 @@ class MemoryChunkIndex:
         for chunk in chunks:
             check_dimension(index.dimension, len(chunk.vector))
         with self._lock:
-            held = self._chunks.setdefault((index.tenant, index.name), {})
-            _check_held(held.values(), index)
-            held.update({chunk.id: chunk for chunk in chunks})
+            stored = self._chunks.setdefault((index.tenant, index.name), {})
+            _check_stored(stored.values(), index)
+            stored.update({chunk.id: chunk for chunk in chunks})
 
     def refresh(self, indexes: Iterable[IndexRef], deadline: Deadline) -> None:
         self._called("refresh", deadline)
@@ -82,12 +82,12 @@ class MemoryChunkIndex:
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
         self._called("candidates", deadline)
         self.asked = list(queries)
-        held = self._held(index)
+        stored = self._stored(index)
         for query in queries:
             if query.vector is not None:
                 check_dimension(index.dimension, len(query.vector))
-                _check_held(held, index)
-        found = [_without(_candidates(held, query), self.fails(query)) for query in queries]
+                _check_stored(stored, index)
+        found = [_without(_candidates(stored, query), self.fails(query)) for query in queries]
         failed = [each.vector_error or each.lexical_error for each in found]
         if failed and all(each.vector_error and each.lexical_error for each in found) and failed[0]:
             raise failed[0]
@@ -104,15 +104,15 @@ class MemoryChunkIndex:
 
     def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
         self._called("read", deadline)
-        held = sorted(self._held(index), key=lambda chunk: chunk.chunk.ordinal)
+        stored = sorted(self._stored(index), key=lambda chunk: chunk.chunk.ordinal)
         return [
             [
                 _hit(chunk, 0.0)
-                for chunk in held
-                if (chunk.key, chunk.revision) == (wanted.key, wanted.revision)
-                and wanted.first <= chunk.chunk.ordinal <= wanted.last
+                for chunk in stored
+                if (chunk.key, chunk.revision) == (required.key, required.revision)
+                and required.first <= chunk.chunk.ordinal <= required.last
             ]
-            for wanted in ranges
+            for required in ranges
         ]
 
     def nearest_of(
@@ -124,7 +124,7 @@ class MemoryChunkIndex:
     ) -> list[Hit]:
         self._called("nearest_of", deadline)
         found: dict[tuple[DocumentKey, int], list[IndexedChunk]] = {}
-        for chunk in sorted(self._held(index), key=lambda chunk: chunk.chunk.ordinal):
+        for chunk in sorted(self._stored(index), key=lambda chunk: chunk.chunk.ordinal):
             if (chunk.key, chunk.revision) in set(revisions):
                 found.setdefault((chunk.key, chunk.revision), []).append(chunk)
         return best_first(_nearest(chunks, vector) for chunks in found.values())
@@ -134,26 +134,26 @@ class MemoryChunkIndex:
     ) -> int:
         self._called("remove", deadline)
         with self._lock:
-            held = self._chunks.get((index.tenant, index.name), {})
-            wanted = range(from_revision, before_revision)
-            gone = [name for name, chunk in held.items() if chunk.key == key and chunk.revision in wanted]
+            stored = self._chunks.get((index.tenant, index.name), {})
+            required = range(from_revision, before_revision)
+            gone = [name for name, chunk in stored.items() if chunk.key == key and chunk.revision in required]
             for name in gone:
-                del held[name]
+                del stored[name]
         return len(gone)
 
     def revisions(self, index: IndexRef, *, cursor: str | None, limit: int, deadline: Deadline) -> RevisionPage:
         """Some of the tenant's revisions by vault, path and revision; the cursor is the last one given."""
         self._called("revisions", deadline)
-        held = {(chunk.key, chunk.revision): chunk.facts.indexed_at for chunk in self._held(index)}
+        stored = {(chunk.key, chunk.revision): chunk.facts.indexed_at for chunk in self._stored(index)}
         after = tuple(json.loads(cursor)) if cursor else ("", "", -1)
-        left = sorted(each for each in held if (each[0].vault, each[0].path, each[1]) > after)
-        found = [IndexedRevision(key, revision, held[key, revision]) for key, revision in left[:limit]]
+        left = sorted(each for each in stored if (each[0].vault, each[0].path, each[1]) > after)
+        found = [IndexedRevision(key, revision, stored[key, revision]) for key, revision in left[:limit]]
         last = found[-1] if len(left) > limit else None
         return RevisionPage(found, json.dumps([last.key.vault, last.key.path, last.revision]) if last else None)
 
     def count(self, index: IndexRef, deadline: Deadline) -> int:
         self._called("count", deadline)
-        return len(self._held(index))
+        return len(self._stored(index))
 
     def faults(self, index: IndexRef, deadline: Deadline) -> IndexFaults:
         return IndexFaults()
@@ -182,7 +182,7 @@ class MemoryChunkIndex:
         if self.fail_with is not None:
             raise self.fail_with
 
-    def _held(self, index: IndexRef) -> list[IndexedChunk]:
+    def _stored(self, index: IndexRef) -> list[IndexedChunk]:
         with self._lock:
             return list(self._chunks.get((index.tenant, index.name), {}).values())
 
@@ -198,8 +198,8 @@ class MemoryOverlay(MemoryChunkIndex):
     def _called(self, operation: str, deadline: Deadline) -> None:
         self._below._called(operation, deadline)
 
-    def _held(self, index: IndexRef) -> list[IndexedChunk]:
-        return list({**{chunk.id: chunk for chunk in self._below._held(index)}, **self._more}.values())
+    def _stored(self, index: IndexRef) -> list[IndexedChunk]:
+        return list({**{chunk.id: chunk for chunk in self._below._stored(index)}, **self._more}.values())
 
 
 def matches(filters: Filters, key: DocumentKey, facts: Facts) -> bool:
@@ -218,7 +218,7 @@ def matches(filters: Filters, key: DocumentKey, facts: Facts) -> bool:
         (facts.promotion_level, filters.promotion_levels),
     )
     return (
-        all(not wanted or value in wanted for value, wanted in pairs)
+        all(not required or value in required for value, required in pairs)
         and (not filters.folders or any(folder.holds(key) for folder in filters.folders))
         and (not filters.tags or not set(filters.tags).isdisjoint(facts.tags))
         and all(facts.attributes.get(name) == value for name, value in filters.attributes.items())
@@ -231,16 +231,16 @@ def _until(date: str, last: str) -> bool:
     return (date[:10] if len(last) == len("2026-01-31") else date) <= last  # a day includes all of its times
 
 
-def _candidates(held: list[IndexedChunk], query: CandidateQuery) -> Candidates:
+def _candidates(stored: list[IndexedChunk], query: CandidateQuery) -> Candidates:
     allowed = [
         chunk
-        for chunk in held
+        for chunk in stored
         if matches(query.filters, chunk.key, chunk.facts) and (chunk.key, chunk.revision) not in query.without
     ]
     near: dict[str, float] = {}
     if query.vector is not None and has_direction(query.vector):
         near = {chunk.id: _cosine(query.vector, chunk.vector) for chunk in allowed if has_direction(chunk.vector)}
-    found = _bm25(set(_words(query.text or "")), held)
+    found = _bm25(set(_words(query.text or "")), stored)
     worded = [replace(hit, cosine=near.get(hit.chunk_id)) for hit in _best(allowed, found, query.limit)]
     return Candidates(_best(allowed, near, query.limit), worded)
 
@@ -267,15 +267,15 @@ def _cosine(left: Vector, right: Vector) -> float:
     return max(-1.0, min(1.0, dot / (math.hypot(*left) * math.hypot(*right))))
 
 
-def _bm25(wanted: set[str], held: list[IndexedChunk]) -> dict[str, float]:
-    """Okapi BM25 over all chunks held; words of the text count twice those of title, headings and tags."""
+def _bm25(required: set[str], stored: list[IndexedChunk]) -> dict[str, float]:
+    """Okapi BM25 over all chunks stored; words of the text count twice those of title, headings and tags."""
     counts: dict[str, Counter[str]] = {}
-    for chunk in held if wanted else []:
+    for chunk in stored if required else []:
         beside = " ".join((chunk.facts.title, *chunk.chunk.heading_path, *chunk.facts.tags))
         counts[chunk.id] = Counter(2 * _words(chunk.chunk.in_context) + _words(beside))
     mean = sum(count.total() for count in counts.values()) / max(1, len(counts)) or 1.0
     scores: dict[str, float] = {}
-    for word in sorted(wanted):
+    for word in sorted(required):
         having = sum(1 for count in counts.values() if word in count)
         rarity = math.log(1 + (len(counts) - having + 0.5) / (having + 0.5))
         for name, count in counts.items():
@@ -285,9 +285,9 @@ def _bm25(wanted: set[str], held: list[IndexedChunk]) -> dict[str, float]:
     return scores
 
 
-def _nearest(chunks: list[IndexedChunk], wanted: Vector | None) -> Hit:
-    near = [chunk for chunk in chunks if wanted and has_direction(wanted) and has_direction(chunk.vector)]
-    hits = [_hit(chunk, _cosine(wanted, chunk.vector)) for chunk in near if wanted]
+def _nearest(chunks: list[IndexedChunk], required: Vector | None) -> Hit:
+    near = [chunk for chunk in chunks if required and has_direction(required) and has_direction(chunk.vector)]
+    hits = [_hit(chunk, _cosine(required, chunk.vector)) for chunk in near if required]
     best = next(iter(best_first(hits)), _hit(chunks[0], 0.0))
     return replace(best, links=chunks[0].links)
 
@@ -307,7 +307,7 @@ def _hit(chunk: IndexedChunk, score: float) -> Hit:
     return Hit(chunk.key, chunk.revision, chunk.chunk, chunk.facts, score, chunk.links)
 
 
-def _check_held(held: Iterable[IndexedChunk], index: IndexRef) -> None:
-    first = next(iter(held), None)
+def _check_stored(stored: Iterable[IndexedChunk], index: IndexRef) -> None:
+    first = next(iter(stored), None)
     if first is not None:
         check_dimension(len(first.vector), index.dimension)

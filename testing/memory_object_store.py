@@ -90,8 +90,8 @@ class MemoryObjectStore:
             old = self._find(key, version_id)
             if old is None or old.stored is None:
                 return None
-            kept = {name: text for name, text in {**old.stored.metadata, **metadata}.items() if text}
-            return self.put(key, old.body, media_type=old.stored.media_type, metadata=kept)
+            merged = {name: text for name, text in {**old.stored.metadata, **metadata}.items() if text}
+            return self.put(key, old.body, media_type=old.stored.media_type, metadata=merged)
 
     def delete(self, key: str) -> str | None:
         with self._call("delete"):
@@ -101,8 +101,8 @@ class MemoryObjectStore:
 
     def versions(self, key: str) -> list[ListedObject]:
         with self._call("versions"):
-            held = reversed(self._versions.get(key, []))
-            return [each.listed(key) for each in held]
+            versions = reversed(self._versions.get(key, []))
+            return [each.listed(key) for each in versions]
 
     def delete_prefix(self, prefix: str) -> int:
         with self._call("delete_prefix"):
@@ -127,14 +127,14 @@ class MemoryObjectStore:
     ) -> PresignedForm:
         with self._call("upload_form"):
             policy = f"{max_bytes} bytes, {expires_s} s"
-            told = {f"x-amz-meta-{name}": value for name, value in metadata.items()}
-            fields = {"key": key, "Content-Type": media_type, **told, "policy": policy}
+            named = {f"x-amz-meta-{name}": value for name, value in metadata.items()}
+            fields = {"key": key, "Content-Type": media_type, **named, "policy": policy}
             return PresignedForm(f"memory://{self.bucket}", fields)
 
     def remove_version(self, key: str, version_id: str) -> None:
         with self._call("remove_version"):
-            held = self._versions.get(key, [])
-            self._versions[key] = [version for version in held if version.version_id != version_id]
+            versions = self._versions.get(key, [])
+            self._versions[key] = [version for version in versions if version.version_id != version_id]
 
     def decay(self, key: str, at: int) -> None:
         """Flip a byte of the newest version behind the store's back: its ETag, time and version stay."""

@@ -73,8 +73,8 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
         unread = frozenset(asked & self.unreadable)
         if asked and unread == asked and not names:
             raise DatabaseError("no head could be read", service="registry")
-        held = {key: self._heads[key] for key in asked - unread if key in self._heads}
-        return self._paths(names), Heads(held, unread)
+        stored = {key: self._heads[key] for key in asked - unread if key in self._heads}
+        return self._paths(names), Heads(stored, unread)
 
     def detail(self, key: DocumentKey, revision: int) -> Detail | None:
         with self._call("detail"):
@@ -98,9 +98,9 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
 
     def advance(self, key: DocumentKey, revision: int, before: Checkpoint, after: Checkpoint) -> bool:
         with self._call("advance"):
-            held = self._checkpoints.get((key, revision))
-            if held is None or held.position != before.position:
-                return held is not None and held == after
+            stored = self._checkpoints.get((key, revision))
+            if stored is None or stored.position != before.position:
+                return stored is not None and stored == after
             self._checkpoints[key, revision] = after
             return True
 
@@ -175,13 +175,13 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
 
     def forget(self, key: DocumentKey, before_revision: int) -> None:
         with self._call("forget"):
-            held, recorded = self._details.get(key, {}), self._recorded(key)
-            for revision in sorted({*held, *recorded}, reverse=True):
+            stored, recorded = self._details.get(key, {}), self._recorded(key)
+            for revision in sorted({*stored, *recorded}, reverse=True):
                 if revision >= before_revision:
                     continue
                 if revision in recorded:
                     return
-                del held[revision]
+                del stored[revision]
                 self._checkpoints.pop((key, revision), None)
 
     def forget_document(self, key: DocumentKey) -> int:
@@ -259,8 +259,8 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
     def keep_settings(self, name: str, vault: str, settings: StoredSettings) -> bool:
         with self._call("keep_settings"):
             tenant = self._tenants[name]
-            kept = tenant.settings.get(vault)
-            if kept is not None and kept.revision > settings.revision:
+            earlier = tenant.settings.get(vault)
+            if earlier is not None and earlier.revision > settings.revision:
                 return False
             self._tenants[name] = replace(tenant, settings={**tenant.settings, vault: settings})
             return True

@@ -131,26 +131,26 @@ class MemoryHistory:
         with self._call("changes"):
             listed = (
                 change
-                for key, held in self._changes.items()
+                for key, stored in self._changes.items()
                 if (key.tenant, key.vault) == (tenant, vault)
-                for change in held
+                for change in stored
             )
             between = (each for each in listed if each.id > after and (not before or each.id < before))
             return sorted(between, key=lambda change: change.id, reverse=before is not None)[:limit]
 
     def changes_of(self, key: DocumentKey, *, before_revision: int | None, limit: int) -> list[LiveChange]:
         with self._call("changes_of"):
-            held = sorted(self._changes.get(key, []), key=lambda change: -change.revision)
-            return [change for change in held if before_revision is None or change.revision < before_revision][:limit]
+            stored = sorted(self._changes.get(key, []), key=lambda change: -change.revision)
+            return [change for change in stored if before_revision is None or change.revision < before_revision][:limit]
 
     def _record(self, change: LiveChange) -> None:
         self._changes.setdefault(change.key, []).append(change)
         if change.before != change.after:
             tenant, slot = change.key.tenant, slot_of(change.key)
-            held = self._counts.get(tenant, ChangeCounts())
-            counts = dict(held.counts)
+            stored = self._counts.get(tenant, ChangeCounts())
+            counts = dict(stored.counts)
             counts[slot] = counts.get(slot, 0) + 1
-            begun = list(held.begun)
+            begun = list(stored.begun)
             begun[shard_of(slot)] = begun[shard_of(slot)] or secrets.token_hex(4)
             self._counts[tenant] = ChangeCounts(tuple(begun), counts)
 

@@ -22,7 +22,7 @@ class MemoryMetrics:
 
     def put(self, values: Mapping[str, float], *, dependency: str | None = None) -> None:
         for name, value in values.items():
-            assert name in UNITS, f"{name} is no metric"  # noqa: S101 - a fake tells a test what is wrong
+            assert name in UNITS, f"{name} is no metric"  # noqa: S101 - a fake shows a test what is wrong
             self.seen.append((name, float(value), dependency))
 
     def total(self, name: str, dependency: str | None = None) -> float:

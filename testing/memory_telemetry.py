@@ -30,8 +30,8 @@ class MemoryTelemetry:
 
     def query_vector(self, tenant: str, name: str, now_s: float) -> Vector | None:
         with self._call("query_vector"):
-            held = self._vectors.get((tenant, name))
-            return held[1] if held and held[0] > now_s else None
+            stored = self._vectors.get((tenant, name))
+            return stored[1] if stored and stored[0] > now_s else None
 
     def put_query_vectors(self, tenant: str, vectors: Mapping[str, Vector], expires_at_s: float) -> None:
         with self._call("put_query_vectors"):
@@ -56,7 +56,9 @@ class MemoryTelemetry:
     def counts(self, tenant: str, first: str, last: str) -> dict[str, Counts]:
         with self._call("counts"):
             return {
-                hour: dict(held) for (who, hour), held in self._hours.items() if who == tenant and first <= hour <= last
+                hour: dict(stored)
+                for (who, hour), stored in self._hours.items()
+                if who == tenant and first <= hour <= last
             }
 
     def hash_key(self, tenant: str, candidate: bytes) -> bytes:
@@ -66,9 +68,9 @@ class MemoryTelemetry:
     def forget_tenant(self, tenant: str) -> int:
         with self._call("forget_tenant"):
             before = len(self._vectors) + len(self._usage) + len(self._hours)
-            self._vectors = {key: held for key, held in self._vectors.items() if key[0] != tenant}
-            self._usage = {key: held for key, held in self._usage.items() if key.tenant != tenant}
-            self._hours = {key: held for key, held in self._hours.items() if key[0] != tenant}
+            self._vectors = {key: stored for key, stored in self._vectors.items() if key[0] != tenant}
+            self._usage = {key: stored for key, stored in self._usage.items() if key.tenant != tenant}
+            self._hours = {key: stored for key, stored in self._hours.items() if key[0] != tenant}
             after = len(self._vectors) + len(self._usage) + len(self._hours)
             return before - after + int(self._hash_keys.pop(tenant, None) is not None)
 
@@ -122,34 +124,36 @@ class MemoryStoredReplies:
 
 
 class MemoryReceipts:
-    """Receipts for tests: `fail_with` is raised by every call while it is set; `held` are those that are kept."""
+    """Receipts for tests: `fail_with` is raised by every call while it is set; `stored` has the receipts."""
 
     def __init__(self) -> None:
         self.fail_with: RagdropError | None = None
-        self.held: dict[tuple[str, str], Receipt] = {}
+        self.stored: dict[tuple[str, str], Receipt] = {}
 
     def put_receipt(self, receipt: Receipt) -> None:
         self._called()
         body = json.loads(json.dumps(receipt.body))
-        self.held[receipt.tenant, receipt.id] = replace(receipt, body=body)
+        self.stored[receipt.tenant, receipt.id] = replace(receipt, body=body)
 
     def receipt(self, tenant: str, receipt_id: str, now_s: float) -> Receipt | None:
         self._called()
-        found = self.held.get((tenant, receipt_id))
+        found = self.stored.get((tenant, receipt_id))
         return found if found is not None and found.expires_at_s > now_s else None
 
     def put_feedback(self, receipt: Receipt, credential: str, feedback: Feedback) -> bool:
         self._called()
-        held = self.held.get((receipt.tenant, receipt.id))
-        if held is not None:
-            self.held[receipt.tenant, receipt.id] = replace(held, feedback={**held.feedback, credential: feedback})
-        return held is not None
+        stored = self.stored.get((receipt.tenant, receipt.id))
+        if stored is not None:
+            self.stored[receipt.tenant, receipt.id] = replace(
+                stored, feedback={**stored.feedback, credential: feedback}
+            )
+        return stored is not None
 
     def receipts_with_feedback(
         self, tenant: str, *, after: str, limit: int, now_s: float
     ) -> tuple[list[Receipt], str | None]:
         self._called()
-        listed = sorted((each for each in self.held.values() if each.tenant == tenant), key=lambda each: each.id)
+        listed = sorted((each for each in self.stored.values() if each.tenant == tenant), key=lambda each: each.id)
         found = [each for each in listed if each.feedback and each.id > after][:limit]
         live = [each for each in found if each.expires_at_s > now_s]
         return live, found[-1].id if len(found) == limit else None
@@ -162,9 +166,9 @@ class MemoryReceipts:
 
     def _forget(self, goes: Callable[[Receipt], bool]) -> int:
         self._called()
-        gone = [place for place, receipt in self.held.items() if goes(receipt)]
+        gone = [place for place, receipt in self.stored.items() if goes(receipt)]
         for place in gone:
-            del self.held[place]
+            del self.stored[place]
         return len(gone)
 
     def _called(self) -> None:
@@ -184,9 +188,9 @@ class MemoryRequestCounts:
         self.writes += 1
         if self.fail_with:
             raise self.fail_with
-        held = self._counts.setdefault((tenant, window), Counter())
-        held.update(counts)
-        return dict(held)
+        stored = self._counts.setdefault((tenant, window), Counter())
+        stored.update(counts)
+        return dict(stored)
 
 
 TTL_S = 3_600
@@ -198,17 +202,17 @@ class MemoryVisitedCache:
     def __init__(self) -> None:
         self.fail_with: RagdropError | None = None
         self.calls: list[str] = []
-        self._held: dict[tuple[str, str], tuple[frozenset[str], float]] = {}
+        self._stored: dict[tuple[str, str], tuple[frozenset[str], float]] = {}
 
     def visited(self, tenant: str, session: str, now_s: float) -> frozenset[str]:
         self._called("visited")
-        digests, expires_at = self._held.get((tenant, session), (frozenset(), 0.0))
+        digests, expires_at = self._stored.get((tenant, session), (frozenset(), 0.0))
         return digests if expires_at > now_s else frozenset()
 
     def note(self, tenant: str, session: str, digests: Collection[str], now_s: float) -> None:
         self._called("note")
         if digests:
-            self._held[tenant, session] = frozenset(digests), int(now_s) + TTL_S
+            self._stored[tenant, session] = frozenset(digests), int(now_s) + TTL_S
 
     def _called(self, name: str) -> None:
         self.calls.append(name)

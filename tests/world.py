@@ -77,7 +77,7 @@ class World:
         self.telemetry = parts.get("telemetry") or MemoryTelemetry()
         self.receipts = parts.get("receipts") or MemoryReceipts()
         self.breaker_store = parts.get("breaker_store") or MemoryBreakers()
-        self.kept_replies = parts.get("kept_replies") or MemoryStoredReplies()
+        self.stored_replies = parts.get("stored_replies") or MemoryStoredReplies()
         self.request_counts = parts.get("request_counts") or MemoryRequestCounts()
         ports = Ports(Settings.from_environment({**ENVIRONMENT, **(settings or {})}), clock=lambda: self.now_s).replace(
             documents=self.documents,
@@ -94,7 +94,7 @@ class World:
             wiring=self.wiring,
             visited=self.visited,
             receipts=self.receipts,
-            kept_replies=self.kept_replies,
+            stored_replies=self.stored_replies,
             request_counts=self.request_counts,
             breaker_store=self.breaker_store,
         )

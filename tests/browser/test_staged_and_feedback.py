@@ -40,7 +40,7 @@ def test_an_answer_is_called_wrong_in_the_users_own_words(world: World, open_pag
     page.locator("[data-tell]").click()
 
     expect(page.locator("[data-say=wrong]")).to_have_attribute("aria-pressed", "true")
-    (receipt,) = world.receipts.held.values()
+    (receipt,) = world.receipts.stored.values()
     assert [(each.kind, each.text) for each in receipt.feedback.values()] == [("wrong", "see team/valve.md")]
 
 
@@ -59,7 +59,7 @@ def test_an_answer_is_called_right_by_one_click_and_its_receipt_shows_it(world: 
 def test_feedback_that_does_not_arrive_is_not_shown_as_given(world: World, open_page: Opener) -> None:
     page = open_page()
     ask(page, "Which code does the pump have?")
-    world.receipts.held.clear()
+    world.receipts.stored.clear()
 
     page.locator("[data-say=right]").click()
 

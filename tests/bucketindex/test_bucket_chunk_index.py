@@ -33,7 +33,7 @@ class Bucket:
         self._indexes = 0
 
     def engine(self, **named: Any) -> Engine:
-        """An index as another environment has it: with copies of its own, unless a *folder* is given."""
+        """An index as another environment has it: with separate copies, unless a *folder* is given."""
         self._indexes += 1
         folder = named.pop("folder", None) or self.folder / str(self._indexes)
         return Engine("bucket", bucket_index(folder, self.state, manifests=self.manifests, **named), self.ref)
@@ -120,9 +120,7 @@ def test_a_query_stops_at_its_deadline(engine: Engine) -> None:
     assert engine.count() == 500
 
 
-def test_with_the_bucket_down_a_view_that_is_held_answers_and_a_new_one_is_an_error(
-    bucket: Bucket, engine: Engine
-) -> None:
+def test_with_the_bucket_down_an_open_view_answers_and_a_new_one_is_an_error(bucket: Bucket, engine: Engine) -> None:
     engine.write(engine.piece("a.md", "pump"))
     engine.words("pump")
     bucket.state.fail_with = ObjectStoreError("down", service="object_store")
@@ -134,7 +132,7 @@ def test_with_the_bucket_down_a_view_that_is_held_answers_and_a_new_one_is_an_er
         engine.chunks.check(now())
 
 
-def test_a_writer_that_is_overtaken_until_its_deadline_is_told_that_a_retry_can_help(tmp_path: Path) -> None:
+def test_the_error_of_a_writer_that_is_overtaken_until_its_deadline_is_retryable(tmp_path: Path) -> None:
     engine = Engine("bucket", bucket_index(tmp_path, manifests=AlwaysLate()), new_ref())
 
     with pytest.raises(DeadlineError) as caught:
@@ -175,9 +173,9 @@ def test_copies_of_the_tenant_that_was_not_used_for_longest_go_where_there_is_no
         newest = folder / tenant
         os.utime(next(iter(newest.glob("*/[0-9]*"))), (0, {"acme": 1, "bravo": 2, "charlie": 3}[tenant]))
 
-    held = sorted(each.parent.parent.name for each in folder.glob("*/*/[0-9]*"))
-    assert "acme" not in held
-    assert "charlie" in held
+    left = sorted(each.parent.parent.name for each in folder.glob("*/*/[0-9]*"))
+    assert "acme" not in left
+    assert "charlie" in left
     assert len(replace(reader, ref=new_ref(tenant="acme")).words("pump")) == 50
 
 

@@ -35,7 +35,7 @@ class Damaged:
         writer.write(writer.piece("b.md", "pump"))
 
     def engine(self, name: str = "reader", **named: Any) -> Engine:
-        """An index with copies of its own."""
+        """An index with separate copies."""
         chunks = bucket_index(self.folder / name, self.state, manifests=self.manifests, **named)
         return Engine("bucket", chunks, self.ref)
 

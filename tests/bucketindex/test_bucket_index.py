@@ -117,7 +117,7 @@ def test_of_many_vectors_the_nearest_are_found_under_any_filter(bucket: Bucket) 
     ]
     for first in range(0, len(pieces), 1_000):
         engine.write(*pieces[first : first + 1_000])
-    found = wanted = 0
+    found = expected = 0
     for number, filters in enumerate(
         (Filters(), Filters(doc_types=("odd",)), Filters(folders=(Folder("f1"),)), Filters(vaults=("team",)))
     ):
@@ -130,9 +130,9 @@ def test_of_many_vectors_the_nearest_are_found_under_any_filter(bucket: Bucket) 
         ]
         best = {each.id for each in sorted(allowed, key=lambda each: -cosine(asked, each.vector))[:30]}
         found += len(best & {hit.chunk_id for hit in engine.near(asked, filters=filters, limit=30)})
-        wanted += 30
+        expected += 30
 
-    assert found / wanted >= 0.95
+    assert found / expected >= 0.95
 
 
 def test_vectors_of_two_thousand_dimensions_are_found(bucket: Bucket) -> None:
@@ -198,7 +198,7 @@ def test_copies_of_other_tenants_go_first_when_the_disk_is_full(bucket: Bucket, 
     assert paths(other.words("pump")) == ["a.md"]
 
 
-def test_a_segment_that_does_not_fit_the_disk_is_told_with_both_numbers(bucket: Bucket) -> None:
+def test_the_error_of_a_segment_that_does_not_fit_the_disk_has_both_numbers(bucket: Bucket) -> None:
     engine = bucket.engine()
     engine.write(engine.piece("a.md", "pump"))
 
@@ -244,14 +244,14 @@ def test_at_the_same_counts_a_manifest_is_not_read_again(bucket: Bucket) -> None
     writer.write(writer.piece("b.md", "pump"))
 
     index.ready(reader.ref, now(), BEFORE)
-    held = paths(reader.words("pump"))
+    before = paths(reader.words("pump"))
     index.ready(reader.ref, now(), AFTER)
 
-    assert held == ["a.md"]
+    assert before == ["a.md"]
     assert sorted(paths(reader.words("pump"))) == ["a.md", "b.md"]
 
 
-def test_a_manifest_is_held_for_less_time_than_merged_segments_stay(bucket: Bucket) -> None:
+def test_a_manifest_is_cached_for_less_time_than_merged_segments_stay(bucket: Bucket) -> None:
     reader, index = bucket.index()
     writer = bucket.engine()
     index.ready(reader.ref, now(), BEFORE)
@@ -264,7 +264,7 @@ def test_a_manifest_is_held_for_less_time_than_merged_segments_stay(bucket: Buck
     assert MAX_AGE_S < RETIRED_S
 
 
-def test_what_a_held_manifest_lists_and_a_purge_removed_is_read_by_a_new_one(bucket: Bucket) -> None:
+def test_what_a_cached_manifest_lists_and_a_purge_removed_is_read_by_a_new_one(bucket: Bucket) -> None:
     writer = bucket.engine()
     text = " ".join(f"pump{n}" for n in range(40_000))  # too large to be fetched with its texts at once
     writer.write(*(writer.piece(f"{name}.md", f"{name} {text}") for name in "ab"))

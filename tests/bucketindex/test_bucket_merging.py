@@ -109,7 +109,7 @@ def test_a_reader_whose_manifest_is_old_finds_what_took_the_place_of_its_segment
     writer, index = bucket.index()
     for name in ("a.md", "b.md"):
         writer.write(writer.piece(name, "pump"))
-    held = bucket.manifests.read(writer.ref.tenant, writer.ref.name)
+    before = bucket.manifests.read(writer.ref.tenant, writer.ref.name)
     index.merge(writer.ref, now(), nothing_is_dead, everything=True)
     for name in [name for name in bucket.objects if name not in bucket.segments]:
         bucket.state.purge(name)
@@ -119,7 +119,7 @@ def test_a_reader_whose_manifest_is_old_finds_what_took_the_place_of_its_segment
 
         def read(self, tenant: str, index: str) -> str | None:
             self.asked += 1
-            return held if self.asked == 1 else bucket.manifests.read(tenant, index)
+            return before if self.asked == 1 else bucket.manifests.read(tenant, index)
 
     late = replace(
         writer, chunks=BucketChunkIndex(bucket.state, OldAtFirst(), index._files._folder / "x", max_bytes=1 << 30)

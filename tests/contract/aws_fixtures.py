@@ -212,7 +212,7 @@ def request_counts_engine(engine: str) -> Iterator[RequestCounts]:
 
 
 @contextmanager
-def kept_replies_engine(engine: str) -> Iterator[StoredReplies]:
+def stored_replies_engine(engine: str) -> Iterator[StoredReplies]:
     """Kept replies; on the emulator the stack's own table, so tests take a tenant of their own."""
     if engine == "memory":
         yield MemoryStoredReplies()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from ragdrop.ports.shared_state import StoredReplies, StoredReply
-from tests.contract.aws_fixtures import ENGINES, kept_replies_engine
+from tests.contract.aws_fixtures import ENGINES, stored_replies_engine
 from tests.contract.registry_examples import new_tenant_name
 
 NOW_S = 1_800_000_000.0
@@ -15,7 +15,7 @@ NOW_S = 1_800_000_000.0
 
 @pytest.fixture(params=ENGINES)
 def kept(request: pytest.FixtureRequest) -> Iterator[StoredReplies]:
-    with kept_replies_engine(request.param) as made:
+    with stored_replies_engine(request.param) as made:
         yield made
 
 

@@ -68,7 +68,7 @@ def test_a_write_that_failed_is_done_when_it_is_sent_again(world: World) -> None
 
 def test_a_write_that_is_still_under_way_is_a_conflict_until_its_doer_must_be_dead(world: World) -> None:
     sent(world, "PUT", "one")
-    world.kept_replies.finish(world.tenant, KEY["idempotency-key"], None)  # type: ignore[arg-type]  # as if it had died
+    world.stored_replies.finish(world.tenant, KEY["idempotency-key"], None)  # type: ignore[arg-type]  # as if it had died
 
     assert sent(world, "PUT", "one")[0] == 409
     world.now_s += 61
@@ -84,7 +84,7 @@ def test_a_key_of_another_tenant_is_another_key(world: World) -> None:
 
 
 def test_nothing_is_written_where_keys_cannot_be_looked_up(world: World) -> None:
-    world.kept_replies.fail_with = DatabaseError("down", service="telemetry")
+    world.stored_replies.fail_with = DatabaseError("down", service="telemetry")
 
     status, body = sent(world, "PUT", "one")
 

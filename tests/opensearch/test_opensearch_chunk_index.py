@@ -76,10 +76,10 @@ def test_every_lexical_hit_has_its_cosine_however_the_shards_share_the_hits(inde
 
     [found] = index.candidates(ref, [asked(values=[1, 0, 0, 0])], soon())
 
-    firsts = {each.id: each.vector[0] for each in pieces}
+    first_numbers = {each.id: each.vector[0] for each in pieces}
     assert len(found.lexical) == 10
     assert [hit.cosine for hit in found.lexical] == [
-        pytest.approx(firsts[hit.chunk_id], abs=1e-5) for hit in found.lexical
+        pytest.approx(first_numbers[hit.chunk_id], abs=1e-5) for hit in found.lexical
     ]
 
 
@@ -107,9 +107,9 @@ def test_ranges_of_several_documents_that_overlap_come_whole_over_several_pages(
 
     found = index.read(ref, [ChunkRange(key, 1, first, last) for key, first, last in asked], soon())
 
-    wanted = [(c, range(590, 600)), (b, range(600)), (A, range(3, 6)), (A, range(599)), (A, range(0))]
+    ranges = [(c, range(590, 600)), (b, range(600)), (A, range(3, 6)), (A, range(599)), (A, range(0))]
     assert [[(hit.key, hit.chunk.ordinal) for hit in part] for part in found] == [
-        [(key, ordinal) for ordinal in ordinals] for key, ordinals in wanted
+        [(key, ordinal) for ordinal in ordinals] for key, ordinals in ranges
     ]
 
 
@@ -252,7 +252,7 @@ def test_an_index_of_that_name_that_ragdrop_did_not_make_is_refused(url: str, in
         index.upsert(ref, [piece("a.md", "x", [1, 0, 0, 0])], soon())
 
 
-def test_a_chunk_without_direction_is_found_by_its_words_alone(index: OpenSearchChunkIndex) -> None:
+def test_a_chunk_without_direction_is_found_lexically_only(index: OpenSearchChunkIndex) -> None:
     ref = new_ref()
     index.upsert(ref, [piece("a.md", "pump", [0, 0, 0, 0])], soon())
     index.refresh([ref], soon())

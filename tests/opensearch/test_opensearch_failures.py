@@ -1,4 +1,4 @@
-"""How OpenSearchChunkIndex fails: against a tiny server that answers what a test tells it to."""
+"""How OpenSearchChunkIndex fails: against a tiny server that answers what a test says."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_items_that_stay_refused_are_a_database_error_that_may_be_retried(stub: 
     assert (raised.value.service, raised.value.retryable, len(stub.requests)) == ("index", True, 3)
 
 
-def test_an_item_that_can_never_be_written_fails_the_write_and_its_text_is_not_told(stub: Stub) -> None:
+def test_an_item_that_can_never_be_written_fails_the_write_without_its_text(stub: Stub) -> None:
     stub.answer = lambda *_: bulk_answer([(201, None), (400, "mapper_parsing_exception")])
 
     with pytest.raises(DatabaseError, match="1 of 2 chunks: 400 mapper_parsing_exception") as raised:
@@ -159,7 +159,7 @@ def test_an_index_that_is_blocked_by_a_full_disk_may_recover(stub: Stub) -> None
     assert raised.value.retryable is True
 
 
-def test_one_search_of_several_that_failed_is_told_by_its_query_and_the_others_answer(stub: Stub) -> None:
+def test_one_failed_search_of_several_is_an_error_of_its_query_and_the_others_answer(stub: Stub) -> None:
     stub.answer = lambda *_: (200, {"responses": [{"hits": {"hits": []}}, FAILED_SEARCH]})
     queries = [CandidateQuery("a", None, Filters(), 5), CandidateQuery("b", None, Filters(), 5)]
 

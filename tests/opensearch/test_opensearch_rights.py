@@ -41,14 +41,14 @@ def test_searching_reading_and_checking_send_nothing_but_reads_and_searches() ->
 
 def refused(role: str, seen: list[str]) -> list[str]:
     """The requests that the role may not send."""
-    held = permissions_of(read_template()["Resources"])[role]
-    return [f"{role}: {request}" for request in seen if not allowed(held, *wanted(request))]
+    allowances = permissions_of(read_template()["Resources"])[role]
+    return [f"{role}: {request}" for request in seen if not allowed(allowances, *needed(request))]
 
 
-def wanted(request: str) -> tuple[str, str]:
+def needed(request: str) -> tuple[str, str]:
     """The action that a request needs, and on what.
 
-    >>> wanted("POST /one/_msearch?x=1")
+    >>> needed("POST /one/_msearch?x=1")
     ('es:ESHttpPost', 'IndexDomain/one/_msearch')
     """
     method, _, path = request.partition("?")[0].partition(" ")
@@ -65,7 +65,7 @@ def unused(seen: Requests) -> list[str]:
         for place in map(pattern_of, listed(statement["Resource"]))
         if action.startswith("es:")
         and not any(
-            allowed([(action, place)], *wanted(request)) for role in roles_of(resources, name) for request in seen[role]
+            allowed([(action, place)], *needed(request)) for role in roles_of(resources, name) for request in seen[role]
         )
     ]
 
@@ -148,7 +148,7 @@ def sweep_three_times_over_an_index_that_is_lost_once(deployment: Deployment) ->
 
 def test_whatever_the_functions_do_their_roles_may_ask_it_of_the_domain(asked: Requests) -> None:
     assert all(asked.values()), {name: len(each) for name, each in asked.items()}
-    assert [told for role, requests in asked.items() for told in refused(role, requests)] == []
+    assert [found for role, requests in asked.items() for found in refused(role, requests)] == []
 
 
 def test_the_roles_may_ask_nothing_of_the_domain_that_no_function_asks(asked: Requests) -> None:

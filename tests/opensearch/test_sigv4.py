@@ -52,8 +52,8 @@ def signature(method: str, target: str, headers: dict[str, str], body: bytes) ->
     for part in (day, region, service, end):
         key = hmac.digest(key, part.encode(), "sha256")
     scope = f"{day}/{region}/{service}/{end}"
-    told = f"AWS4-HMAC-SHA256\n{headers['x-amz-date']}\n{scope}\n{hashed}"
-    return hmac.new(key, told.encode(), "sha256").hexdigest()
+    signed = f"AWS4-HMAC-SHA256\n{headers['x-amz-date']}\n{scope}\n{hashed}"
+    return hmac.new(key, signed.encode(), "sha256").hexdigest()
 
 
 @contextmanager
@@ -73,9 +73,9 @@ def domain(node: str) -> Iterator[tuple[str, list[str]]]:
                 self._answer(403, b'{"message":"The request signature we calculated does not match"}')
                 return
             passed.append(f"{self.command} {self.path}")
-            kept = {name: headers[name] for name in ("content-type",) if name in headers}
+            forwarded = {name: headers[name] for name in ("content-type",) if name in headers}
             reply = httpx.request(
-                self.command, node + self.path, content=body, headers=kept, trust_env=False, timeout=60
+                self.command, node + self.path, content=body, headers=forwarded, trust_env=False, timeout=60
             )
             self._answer(reply.status_code, reply.content)
 
@@ -117,7 +117,7 @@ def test_a_domain_that_checks_signatures_lets_every_kind_of_request_pass() -> No
         index.upsert(REF, [piece(ODD, "pump", [1.0, 0.0]), piece("b.md", "valve", [0.0, 1.0])], soon())
         index.refresh([REF], soon())
         [found] = index.candidates(REF, [CandidateQuery("pump", vector([1.0, 0.0]), Filters(), 30)], soon())
-        [held] = index.read(REF, [ChunkRange(DocumentKey("acme", "team", ODD), 1, 0, 9)], soon())
+        [read] = index.read(REF, [ChunkRange(DocumentKey("acme", "team", ODD), 1, 0, 9)], soon())
         page = index.revisions(REF, cursor=None, limit=1, deadline=soon())
         index.revisions(REF, cursor=page.cursor, limit=1, deadline=soon())
         count = index.count(REF, soon())
@@ -126,7 +126,7 @@ def test_a_domain_that_checks_signatures_lets_every_kind_of_request_pass() -> No
         removed = index.remove(REF, DocumentKey("acme", "team", ODD), before_revision=2, deadline=soon())
         dropped = index.drop(REF, soon())
 
-    assert (found.vector[0].key.path, held[0].key.path) == (ODD, ODD)
+    assert (found.vector[0].key.path, read[0].key.path) == (ODD, ODD)
     assert (count, removed, dropped) == (2, 1, 1)
     assert {request.partition(" ")[0] for request in passed} >= {"GET", "POST", "PUT"}
 

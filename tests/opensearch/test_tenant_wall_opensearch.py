@@ -1,4 +1,4 @@
-"""The wall on OpenSearch: what a tenant is told before and after another one adds 200 documents."""
+"""The wall on OpenSearch: what a tenant sees before and after another one adds 200 documents."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Building = Callable[..., Wall]
 
 @pytest.fixture
 def build() -> Iterator[Building]:
-    """Makes a wall whose tenant `acme` has an index of its own, or shares one with all others; one shard."""
+    """Makes a wall whose tenant `acme` has a separate index, or shares one with all others; one shard."""
     made: list[tuple[OpenSearchChunkIndex, MemoryRegistry]] = []
 
     def wall(*, own: bool, connection: type[QuietConnection] = QuietConnection) -> Wall:
@@ -57,7 +57,7 @@ def build() -> Iterator[Building]:
             index.drop(tenant.index, Deadline.after(30))
 
 
-def test_with_an_index_of_its_own_nothing_that_a_tenant_is_told_changes(build: Building) -> None:
+def test_with_a_separate_index_nothing_that_a_tenant_sees_changes(build: Building) -> None:
     before, after = before_and_after_another_tenant_came(build(own=True))
 
     assert after == before
@@ -87,5 +87,5 @@ def shown(document: dict[str, Any], *names: str) -> tuple[Any, ...]:
 
 def lexical(found: dict[str, Any]) -> dict[str, float]:
     """The normalised lexical score of every candidate that has one."""
-    told = found["debug"]["candidates"]
-    return {one["chunk_id"]: one["score_lexical"] for one in told if one["score_lexical"] is not None}
+    candidates = found["debug"]["candidates"]
+    return {one["chunk_id"]: one["score_lexical"] for one in candidates if one["score_lexical"] is not None}

@@ -113,16 +113,16 @@ def test_a_purge_of_a_document_it_cites_removes_it_and_counts_it(asked: World) -
     purged = asked.app.documents.purge_documents(asked.caller, asked.key("team/pump.md"), Deadline.after(10))
 
     assert purged.receipts == 1
-    assert asked.receipts.held == {}
+    assert asked.receipts.stored == {}
     with pytest.raises(NotFoundError):
         read(asked, answer)
 
 
 def test_a_receipt_that_a_purge_did_not_see_is_not_shown(asked: World) -> None:
     answer = ask(asked)
-    late = dict(asked.receipts.held)
+    late = dict(asked.receipts.stored)
     asked.app.documents.purge_documents(asked.caller, asked.key("team/pump.md"), Deadline.after(10))
-    asked.receipts.held |= late  # as if it had been written while the purge ran
+    asked.receipts.stored |= late  # as if it had been written while the purge ran
 
     with pytest.raises(NotFoundError):
         read(asked, answer)

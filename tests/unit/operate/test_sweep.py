@@ -219,7 +219,7 @@ def _leave_an_orphan(world: World, path: str) -> None:
     tenant = world.registry.tenant(TENANT)
     assert tenant is not None
     part = tenant.index
-    held = world.index._held(part)
+    held = world.index._stored(part)
     orphans = [replace(each, revision=before.revision - 1) for each in held if each.key == before.key]
     world.index.upsert(part, orphans, Deadline.after(10))
 
@@ -242,7 +242,7 @@ def test_chunks_of_a_revision_still_being_written_are_no_orphans(world: World) -
     assert head is not None
     tenant = world.registry.tenant(TENANT)
     assert tenant is not None
-    [chunk] = world.index._held(tenant.index)
+    [chunk] = world.index._stored(tenant.index)
     world.index.upsert(tenant.index, [replace(chunk, revision=head.revision)], Deadline.after(10))
 
     sweep(world, later_s=2 * DAY_S)

@@ -28,7 +28,7 @@ def held(world: World) -> str:
         world.receipts,
         world.telemetry,
         world.visited,
-        world.kept_replies,
+        world.stored_replies,
     )
     told += [repr({name: value for name, value in vars(part).items() if name != "calls"}) for part in parts]
     return "\n".join(told)

@@ -85,10 +85,6 @@ class Header:
         """Bytes of the file before `texts`."""
         return self.sections["texts"].start
 
-    @property
-    def size_bytes(self) -> int:
-        return self.sections["texts"].start + self.sections["texts"].size
-
 
 def write_header(target: BinaryIO, header: Mapping[str, Any], sizes: Mapping[str, tuple[int, str]]) -> None:
     """Write the beginning of a file whose sections have these sizes and digests."""

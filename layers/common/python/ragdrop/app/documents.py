@@ -38,7 +38,7 @@ class DocumentParts:
 
     @cached_property
     def write_once(self) -> WriteOnce:
-        return WriteOnce(self.ports.kept_replies, clock=self.ports.clock)
+        return WriteOnce(self.ports.stored_replies, clock=self.ports.clock)
 
     @cached_property
     def retry_documents(self) -> RetryDocuments:

@@ -110,7 +110,7 @@ class Ports:
         return DynamoDbReceipts(self.settings.telemetry_table)
 
     @cached_property
-    def kept_replies(self) -> StoredReplies:
+    def stored_replies(self) -> StoredReplies:
         from ragdrop.stores.dynamodb.telemetry_table import DynamoDbStoredReplies
 
         return DynamoDbStoredReplies(self.settings.telemetry_table)

@@ -40,4 +40,4 @@ class TenantParts:
     def sign_in_codes(self) -> SignInCodes:
         from ragdrop.tenants.sign_in import SignInCodes
 
-        return SignInCodes(self.ports.kept_replies, clock=self.ports.clock)
+        return SignInCodes(self.ports.stored_replies, clock=self.ports.clock)
