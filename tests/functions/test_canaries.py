@@ -85,7 +85,7 @@ class Shop:
 
     def forget_vectors(self) -> None:
         """Let every question be embedded again."""
-        self.vectors._held = BoundedCache(size=0)
+        self.vectors._cached_vectors = BoundedCache(size=0)
 
     def lose(self, *words: str) -> None:
         """Delete documents: their questions are not answered any more."""

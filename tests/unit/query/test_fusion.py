@@ -9,7 +9,7 @@ import pytest
 from ragdrop.domain.chunks import Chunk, Hit
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.query.fusion import Fused, Fusion, blend, fuse, rrf
+from ragdrop.query.fusion import Fused, Fusion, fuse
 
 FACTS = Facts(title="", version_id="v1", indexed_at="2026-01-01T00:00:00Z")
 
@@ -20,6 +20,10 @@ def hit(name: str, score: float, *headings: str) -> Hit:
 
 def shown(fused: list[Fused]) -> list[tuple[str, float]]:
     return [(found.hit.key.path, round(found.score, 4)) for found in fused]
+
+
+def blend(vector: list[Hit], lexical: list[Hit], *, weight: float = 0.6) -> list[Fused]:
+    return fuse(vector, lexical, Fusion("blend", weight))
 
 
 def test_a_blend_adds_each_score_as_a_share_of_the_best_of_its_list() -> None:
@@ -60,7 +64,7 @@ def test_one_list_alone_decides_where_the_other_is_empty() -> None:
 
 
 def test_reciprocal_ranks_give_one_to_what_leads_both_lists() -> None:
-    fused = rrf([hit("a", 0.9), hit("b", 0.8)], [hit("a", 7.0), hit("c", 6.0)])
+    fused = fuse([hit("a", 0.9), hit("b", 0.8)], [hit("a", 7.0), hit("c", 6.0)], Fusion("rrf"))
 
     assert shown(fused)[0] == ("a", 1.0)
     assert {path for path, _ in shown(fused)[1:]} == {"b", "c"}

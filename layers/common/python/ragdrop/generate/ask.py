@@ -116,7 +116,7 @@ class Ask:
         Raises:
             GenerationError: The chat model did not answer.
             ModelNotFoundError: The endpoint does not have the model.
-            ForbiddenError: The role may not bring prompts of its own.
+            ForbiddenError: The role may not bring its own prompts.
             The errors of Search.
         """
         timer = Timer(self._tracer)

@@ -63,7 +63,7 @@ class PreparePrompt:
         """Retrieve and render.
 
         Raises:
-            ForbiddenError: The role may not bring prompts of its own.
+            ForbiddenError: The role may not bring its own prompts.
             InvalidParamsError: The model is not one of CHAT_MODELS, a prompt of the request does not render, or the
                 context has no room for a single chunk.
             DependencyError: Nothing could be searched.
@@ -106,7 +106,7 @@ class PreparePrompt:
             system_prompt=instructions,
         )
         shown = fit(retrieval.critical, retrieval.documents, retrieval.linked, tokens=tokens)
-        if not shown.sources:  # a model without sources answers from what it remembers
+        if not shown.sources:  # a model without sources answers from its training
             smallest = smallest_cost([*retrieval.critical, *retrieval.documents, *retrieval.linked])
             needed = context_for(
                 smallest,

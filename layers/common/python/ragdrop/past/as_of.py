@@ -251,8 +251,8 @@ class PastViews:
     ) -> dict[Revision, Sequence[IndexedChunk]]:
         def read(detail: Detail) -> Sequence[IndexedChunk]:
             deadline.timeout_s(1.0, stage="index")
-            kept = self._revisions.open(detail.key, detail.revision)
-            found = [] if kept is None else list(kept.indexed(index, detail.facts))
+            stored = self._revisions.open(detail.key, detail.revision)
+            found = [] if stored is None else list(stored.indexed(index, detail.facts))
             return found if len(found) == detail.chunk_count else []  # what is not whole says what was not said
 
         missing = [revision for revision in details if revision not in known]

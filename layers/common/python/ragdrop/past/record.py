@@ -170,8 +170,8 @@ class DocumentHistory:
         return text_change(self._text(key, version.before), after)
 
     def _text(self, key: DocumentKey, revision: int | None) -> str:
-        kept = None if revision is None else self._revisions.open(key, revision)
-        return (kept.span(0, MAX_TEXT) or "") if kept is not None else ""
+        stored = None if revision is None else self._revisions.open(key, revision)
+        return (stored.span(0, MAX_TEXT) or "") if stored is not None else ""
 
 
 def _version(change: LiveChange, head: Head) -> DocumentVersion:

@@ -31,10 +31,10 @@ from ragdrop.ports.registry import head_pages
 PAGE = 1_000
 AT_ONCE = 8  # documents put back beside each other: up to six requests of S3 each
 MAX_STEPS = 200  # of one call
-RESERVE_S = 5.0  # with less time left a call ends, and the next one goes on
+RESERVE_S = 5.0  # with less time left a call ends, and the next one continues
 
 Action = Literal["restore", "delete", "done", "lost"]
-"""Put the version back, delete the document, nothing as it is so already, nothing as the version is not kept."""
+"""Put the version back, delete the document, nothing to do, nothing possible as the version is no longer stored."""
 
 
 class DeleteDocument(Protocol):
@@ -111,7 +111,7 @@ class RollBack:
 
         Raises:
             InvalidParamsError: The vault is out of the key's scope, there is no such moment, or too much would go.
-            DependencyError: A service failed; the same call goes on.
+            DependencyError: A service failed; the same call continues.
         """
         check_visible(caller, vault)
         plan = self._plan(caller.tenant, vault, way)
@@ -169,14 +169,14 @@ class RollBack:
         return step
 
     def _restored(self, caller: Caller, key: DocumentKey, name: str, version_id: str, *, dry_run: bool) -> RollbackStep:
-        """One object at its version of then: on top already, put there, or not kept any more."""
+        """One object at its version of then: on top already, put there, or no longer stored."""
         current = self._documents.head(name)
         if current is not None and version_id in {current.version_id, current.metadata.get(RESTORED_FROM)}:
             return RollbackStep(key, "done", version_id, current.version_id)
         if dry_run:
             return RollbackStep(key, "restore", version_id)
-        told = {WRITTEN_BY: caller.writer, RESTORED_FROM: version_id, STAGE: ""}
-        stored = self._documents.copy_version(name, version_id, metadata=told)
+        metadata = {WRITTEN_BY: caller.writer, RESTORED_FROM: version_id, STAGE: ""}
+        stored = self._documents.copy_version(name, version_id, metadata=metadata)
         if stored is None:
             return RollbackStep(key, "lost", version_id)
         return RollbackStep(key, "restore", version_id, stored.version_id)

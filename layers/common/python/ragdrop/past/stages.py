@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 
 class AskGolden:
-    """Asks one golden question by the whole search; it counts no use of a document and reads no remembered answer."""
+    """Asks one golden question by the whole search; it counts no use of a document and reads no cached answer."""
 
     def __init__(self, search: Searching) -> None:
         self._search = search
@@ -225,12 +225,12 @@ class Stages:
         gate = float(self._settings(caller, vault).get("golden_gate", GATE))
         failed = [each for each in checks if not each.staged]
         if checks and (len(checks) - len(failed)) / len(checks) < gate:
-            told = [{"question": each.question, "expected": each.expected, "live": each.live} for each in failed]
+            details = [{"question": each.question, "expected": each.expected, "live": each.live} for each in failed]
             message = (
                 f"{len(failed)} of {len(checks)} golden questions of vault {vault} are not answered with stage {name}: "
                 + "; ".join(each.question[:80] for each in failed[:5])
             )
-            raise ConflictError(message, field="stage", value=name, allowed=None, failed=told)
+            raise ConflictError(message, field="stage", value=name, allowed=None, failed=details)
         return checks
 
     def _settings(self, caller: Caller, vault: str) -> Mapping[str, Any]:

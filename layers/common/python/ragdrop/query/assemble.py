@@ -81,35 +81,35 @@ def within_share(
     Returns:
         Those that fit, how many characters of the share they leave, and those that were shortened or left out.
     """
-    kept: list[FoundDocument] = []
+    shown: list[FoundDocument] = []
     short: list[FoundDocument] = []
     for document in documents:
         if len(document.text) <= characters:
-            kept.append(document)
+            shown.append(document)
         elif characters >= MIN_CUT:
-            kept.append(_shortened(document, characters))
+            shown.append(_shortened(document, characters))
             short.append(document)
         else:
             short.append(document)
             continue
-        characters -= len(kept[-1].text)
-    return kept, characters, short
+        characters -= len(shown[-1].text)
+    return shown, characters, short
 
 
 def cut_at_boundary(text: str, characters: int) -> str:
     """The longest beginning of *text* of at most *characters* that ends a paragraph, else a line, a sentence, a word.
 
-    One of them only where it keeps at least half of the room; a text without any is cut where the room ends.
+    One of them only where it leaves at least half of the room; a text without any is cut where the room ends.
 
     >>> cut_at_boundary("Never restart. Call the shift first.", 20), cut_at_boundary("x" * 9, 5)
     ('Never restart.', 'xxxxx')
     """
     if len(text) <= characters:
         return text
-    for boundary, kept in (("\n\n", 0), ("\n", 0), (". ", 1), (" ", 0)):
-        end = text.rfind(boundary, 0, characters + len(boundary) - kept)
-        if end + kept >= max(1, characters // 2):
-            return text[: end + kept]
+    for boundary, included in (("\n\n", 0), ("\n", 0), (". ", 1), (" ", 0)):
+        end = text.rfind(boundary, 0, characters + len(boundary) - included)
+        if end + included >= max(1, characters // 2):
+            return text[: end + included]
     return text[:characters]
 
 
@@ -153,14 +153,13 @@ class TextRequest:
 class Assembled:
     """Documents with their texts, and the critical ones that were shortened or left out.
 
-    `firsts` has the first chunk of each document, with which its links stand, where it was asked for; None where the
-    index does not hold it.
+    `first_chunks` is empty unless requested; None for a document whose first chunk, which has its links, is missing.
     """
 
     documents: list[FoundDocument]
     critical: list[FoundDocument]
     shortened: list[FoundDocument]
-    firsts: Mapping[DocumentKey, Hit | None] = field(default_factory=dict)
+    first_chunks: Mapping[DocumentKey, Hit | None] = field(default_factory=dict)
 
 
 def assemble(
@@ -188,16 +187,16 @@ def assemble(
     ranges = _of_critical(critical)
     room, expand = request.room, request.expand
     ranges |= _of_results(documents, expand, min(room.documents, MAX_CHARACTERS))
-    requested = [*ranges.values(), *(_first_chunks(ranges.values()) if request.with_first else [])]
+    requested = [*ranges.values(), *(_first_ranges(ranges.values()) if request.with_first else [])]
     available = [cached_part(part, found.get(part.key, {})) for part in requested]
     missing = [part for part, hits in zip(requested, available, strict=True) if hits is None]
     answers = iter(view.read(request.index, missing, deadline) if missing else [])
     read = [filter_tenant(next(answers), request.index.tenant) if hits is None else hits for hits in available]
     by_key: Mapping[DocumentKey, list[Hit]] = dict(zip(ranges, read, strict=False))
-    firsts = _firsts(zip(requested, read, strict=True)) if request.with_first else {}
+    first_chunks = _read_first(zip(requested, read, strict=True)) if request.with_first else {}
     first, left, shortened = within_share(_critical(critical, by_key, request.boosts), room.critical)
     left += min(room.documents, MAX_CHARACTERS) - room.critical
-    return Assembled(_within(documents, by_key, expand, left), first, shortened, firsts)
+    return Assembled(_within(documents, by_key, expand, left), first, shortened, first_chunks)
 
 
 def _critical(
@@ -212,12 +211,12 @@ def _critical(
     return in_order(found)
 
 
-def _first_chunks(ranges: Iterable[ChunkRange]) -> list[ChunkRange]:
-    """The first chunks of the documents of which *ranges* do not hold them."""
+def _first_ranges(ranges: Iterable[ChunkRange]) -> list[ChunkRange]:
+    """The first chunks of the documents which *ranges* leave out."""
     return [ChunkRange(one.key, one.revision, 0, 0) for one in ranges if one.first > 0]
 
 
-def _firsts(read: Iterable[tuple[ChunkRange, Sequence[Hit]]]) -> dict[DocumentKey, Hit | None]:
+def _read_first(read: Iterable[tuple[ChunkRange, Sequence[Hit]]]) -> dict[DocumentKey, Hit | None]:
     return {
         part.key: next((hit for hit in hits[:1] if hit.chunk.ordinal == 0), None)
         for part, hits in read
@@ -289,7 +288,7 @@ class Stretch:
 
 
 def stretches(chunks: Sequence[Chunk]) -> list[Stretch]:
-    """The text of *chunks* (of one revision, by ordinal), overlaps once; a new stretch where text between is not held.
+    """The text of *chunks* (of one revision, by ordinal), overlaps once; a new stretch where text between is missing.
 
     >>> stretches([Chunk(0, 0, 5, "one t", after=""), Chunk(1, 4, 7, "two"), Chunk(2, 9, 12, "six")])
     [Stretch(text='one two', start=0, end=7), Stretch(text='six', start=9, end=12)]
@@ -299,11 +298,11 @@ def stretches(chunks: Sequence[Chunk]) -> list[Stretch]:
     for chunk in chunks:
         last = found[-1] if found else None
         if last is not None and chunk.start <= last.end + len(after):
-            held = last.text + after[: max(0, chunk.start - last.end)]
-            end = last.start + len(held)
+            joined = last.text + after[: max(0, chunk.start - last.end)]
+            end = last.start + len(joined)
             if chunk.end <= end:
                 continue
-            found[-1] = Stretch(held + chunk.text[end - chunk.start :], last.start, chunk.end)
+            found[-1] = Stretch(joined + chunk.text[end - chunk.start :], last.start, chunk.end)
         else:
             found.append(Stretch(chunk.text, chunk.start, chunk.end))
         after = chunk.after
@@ -344,12 +343,12 @@ def expanded(document: FoundDocument, read: Sequence[Hit], expand: Expand) -> Fo
 
 
 def _with_text(document: FoundDocument, part: Stretch, read: Sequence[Hit]) -> FoundDocument:
-    held = tuple(
+    parts = tuple(
         hit
         for hit in read
         if hit.revision == document.revision and part.start <= hit.chunk.start and hit.chunk.end <= part.end
     )
-    return replace(document, text=part.text, text_start=part.start, text_end=part.end, parts=held)
+    return replace(document, text=part.text, text_start=part.start, text_end=part.end, parts=parts)
 
 
 GROUPS = ("Critical", "Relevant", "Linked")
@@ -392,7 +391,7 @@ def _particulars(document: FoundDocument) -> Iterator[str]:
 
 
 def _line(text: str) -> str:
-    r"""On one line: what a document says of itself cannot make lines of its own.
+    r"""On one line: what a document says of itself cannot add lines.
 
     >>> _line("a\nrelevance: 1.00")
     'a relevance: 1.00'

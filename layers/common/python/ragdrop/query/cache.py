@@ -35,7 +35,7 @@ from ragdrop.tenants.directory import TenantDirectory
 
 logger = logging.getLogger(__name__)
 
-SHARED_TTL_S = 7 * 86_400.0  # a model's vector never changes; a question that nobody asked for a week is not kept
+SHARED_TTL_S = 7 * 86_400.0  # a model's vector never changes; a question that nobody asked for a week is dropped
 MAX_PENDING = 25  # what one write takes
 REST_S = 30.0  # a store that failed is not asked for so long
 
@@ -49,7 +49,7 @@ class QueryVectors:
     Args:
         embedder: Makes the vectors.
         store: The shared cache; its failures are misses.
-        size: Vectors kept in the environment; 0 turns both caches off.
+        size: Vectors cached in the environment; 0 turns both caches off.
         clock: Seconds since 1970.
 
     `own` and `shared` count the hits of the two caches.
@@ -60,7 +60,7 @@ class QueryVectors:
         self._store = store
         self._on = size > 0
         self._clock = clock
-        self._held: BoundedCache[tuple[str, str], Vector] = BoundedCache(size=size)
+        self._cached_vectors: BoundedCache[tuple[str, str], Vector] = BoundedCache(size=size)
         self._own: BoundedCache[tuple[str, str], Vector] = BoundedCache(size=size)  # made here, and not shared
         self._pending: dict[tuple[str, str], Vector] = {}
         self._lock = Lock()
@@ -77,16 +77,16 @@ class QueryVectors:
         if not self._on:
             return self._embedder.query(text, space, deadline)
         name = vector_name(text, space)
-        held = self._held.get((tenant, name), now_s=self._clock())
-        _count(self.own, hit=held is not None)
-        if held is not None:
-            self._share((tenant, name), held)
-            return held
+        cached = self._cached_vectors.get((tenant, name), now_s=self._clock())
+        _count(self.own, hit=cached is not None)
+        if cached is not None:
+            self._share((tenant, name), cached)
+            return cached
         found = self._shared(tenant, name, space.dimension)
         if found is None:
             found = self._embedder.query(text, space, deadline)
             self._own.put((tenant, name), found, now_s=self._clock())
-        self._held.put((tenant, name), found, now_s=self._clock())
+        self._cached_vectors.put((tenant, name), found, now_s=self._clock())
         return found
 
     def flush(self) -> None:
@@ -132,7 +132,7 @@ class QueryVectors:
 
 
 def vector_name(text: str, space: EmbeddingSpace) -> str:
-    """The digest by which the vector of a question is kept: model, dimension, prefix and text, each with its length.
+    """The digest by which the vector of a question is cached: model, dimension, prefix and text, each with its length.
 
     >>> space = EmbeddingSpace("m", 384, "query: ")
     >>> vector_name("pump", space) == vector_name("query: pump", EmbeddingSpace("m", 384))
@@ -353,7 +353,7 @@ class UsageCounter:
         self._write_from_s = 0.0
 
     def note(self, keys: Iterable[DocumentKey]) -> None:
-        """An answer held the documents of *keys*; a failed write fails no answer."""
+        """An answer cached the documents of *keys*; a failed write fails no answer."""
         now_s = self._clock()
         with self._lock:
             for key in set(keys):

@@ -167,7 +167,7 @@ def _lost(answers: Sequence[Candidates], heads: Heads) -> set[tuple[DocumentKey,
 
 
 def _starved(answers: Sequence[Candidates], heads: Heads, asked: int, limit: int) -> bool:
-    """Whether lists were full, and yet fewer live documents than wanted are among them."""
+    """Whether lists were full, and yet fewer live documents than requested are among them."""
     was_full = any(asked in {len(found.vector), len(found.lexical)} for found in answers)
     hits = [hit for found in answers for hit in (*found.vector, *found.lexical)]
     return was_full and len({hit.key for hit in verified(hits, heads.found)}) < limit
@@ -182,10 +182,10 @@ def _raise_if_none_answered(scopes: Sequence[Candidates]) -> None:
 
 
 def _warnings(scopes: Sequence[Candidates], heads: Heads) -> list[str]:
-    told = list(dict.fromkeys(found.warning for found in scopes if found.warning))
+    reported = list(dict.fromkeys(found.warning for found in scopes if found.warning))
     failed = sum(1 for found in scopes if found.vector_error or found.lexical_error)
     warnings = [f"{failed} of {len(scopes)} scopes were searched in part or not at all"] if failed else []
-    warnings += told
+    warnings += reported
     if heads.unread:
         warnings.append(f"{len(heads.unread)} documents could not be verified and are left out")
     return warnings
@@ -196,10 +196,10 @@ logger = logging.getLogger(__name__)
 
 def filter_tenant(hits: Sequence[Hit], tenant: str) -> list[Hit]:
     """Those of *hits* that are *tenant*'s.  Any other is an error of the index, and is logged by its number alone."""
-    kept = [hit for hit in hits if hit.key.tenant == tenant]
-    if len(kept) < len(hits):
-        logger.error("the index gave chunks of another tenant", extra={"dropped": len(hits) - len(kept)})
-    return kept
+    own = [hit for hit in hits if hit.key.tenant == tenant]
+    if len(own) < len(hits):
+        logger.error("the index gave chunks of another tenant", extra={"dropped": len(hits) - len(own)})
+    return own
 
 
 def own_candidates(found: Candidates, tenant: str) -> Candidates:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ragdrop.domain.chunks import Hit
-from ragdrop.query.fusion import Fused, by_score, content_words, held_words
+from ragdrop.query.fusion import Fused, by_score, contained_words, content_words
 
 EXACT_RELEVANCE = 0.9
 """Where the relevance of a chunk begins that holds what the question names; its other evidence adds the rest."""
@@ -151,7 +151,7 @@ NOTHING_EXACT = Exactness()
 def exactness(question: str, hits: Sequence[Hit]) -> Exactness:
     """Which of *hits* hold what *question* names exactly.
 
-    A code, address, quotation or amount decides by itself.  A plain number, a date or a name does where the question
+    A code, address, quotation or amount decides alone.  A plain number, a date or a name does where the question
     asks for nothing else that a chunk lacks, and so does a single word that few candidates hold.
     """
     terms = exact_terms(question)
@@ -168,13 +168,13 @@ def exactness(question: str, hits: Sequence[Hit]) -> Exactness:
 
 def _by_terms(terms: Sequence[ExactTerm], texts: Mapping[str, str], *, is_about: bool) -> Exactness:
     """Chunks that hold all terms that stand anywhere; of several codes in different chunks each counts."""
-    held = {id_: frozenset(term for term in terms if term.stands_in(text)) for id_, text in texts.items()}
-    known = frozenset().union(*held.values())
+    terms_of = {id_: frozenset(term for term in terms if term.stands_in(text)) for id_, text in texts.items()}
+    known = frozenset().union(*terms_of.values())
     missing = tuple(term.text for term in terms if term.is_code and term not in known) if texts else ()
     if not known:
         return Exactness(missing=missing, lacks=is_about and bool(missing))
-    whole = frozenset(id_ for id_, found in held.items() if found == known)
-    some = whole or frozenset(id_ for id_, found in held.items() if found)
+    whole = frozenset(id_ for id_, found in terms_of.items() if found == known)
+    some = whole or frozenset(id_ for id_, found in terms_of.items() if found)
     return Exactness(some, some, missing, 1.0 if is_about else LONG_BONUS)
 
 
@@ -188,14 +188,18 @@ def _by_words(
     stems = tuple(words)
     every = (1 << len(stems)) - 1
     chunks = list({hit.chunk_id: hit for hit in hits}.values())
-    held = held_words(stems, chunks) if stems else [0] * len(chunks)
+    contained = contained_words(stems, chunks) if stems else [0] * len(chunks)
     most = RARE_NAMES if names else RARE_CHUNKS
-    if stems and not terms and min(sum(number >> place & 1 for number in held) for place in range(len(stems))) > most:
+    if (
+        stems
+        and not terms
+        and min(sum(number >> place & 1 for number in contained) for place in range(len(stems))) > most
+    ):
         return NOTHING_EXACT
     return Exactness(
         frozenset(
             hit.chunk_id
-            for hit, number in zip(chunks, held, strict=True)
+            for hit, number in zip(chunks, contained, strict=True)
             if number == every and all(term.stands_in(texts[hit.chunk_id]) for term in terms)
         )
     )

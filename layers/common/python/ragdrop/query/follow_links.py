@@ -166,12 +166,12 @@ class FollowLinks:
         *,
         exclude: Collection[DocumentKey],
         deadline: Deadline,
-        firsts: Mapping[DocumentKey, Hit | None] | None = None,
+        first_chunks: Mapping[DocumentKey, Hit | None] | None = None,
     ) -> Followed:
         """The linked documents of *roots*.
 
         A level costs at most two batch reads of the registry and one search of the index; the roots' links one more
-        read of it, unless *firsts* or their hits brought them.  With a session the visited cache is read once and
+        read of it, unless *first_chunks* or their hits brought them.  With a session the visited cache is read once and
         written at most once; without it cycles are cut here.
 
         Args:
@@ -180,7 +180,7 @@ class FollowLinks:
             request: For whom, and how far.
             exclude: Documents that must not come again: results and critical ones.
             deadline: When the answer must have left.
-            firsts: First chunks of roots, as far as they were read; None of one that the index does not hold.
+            first_chunks: First chunks of roots, as far as they were read; None of one that the index does not hold.
 
         Raises:
             DatabaseError: Registry or index did not answer.
@@ -195,7 +195,7 @@ class FollowLinks:
         known = {*exclude, *(root.key for root in roots)}
         live = {root.key: root.revision for root in roots}
         fresh = [root for root in roots if root.key.digest not in expanded]
-        pages = _pages(view, fresh, firsts or {}, request.tenant, deadline)
+        pages = _pages(view, fresh, first_chunks or {}, request.tenant, deadline)
         for depth in range(1, request.max_depth + 1):
             expanded |= {key.digest for key, _ in pages}
             level = [
@@ -276,13 +276,13 @@ def _pages(
     deadline: Deadline,
 ) -> list[Page]:
     """The roots with their links, which are stored with the first chunks."""
-    firsts = {root.key: read.get(root.key) or _first(chunk.hit for chunk in root.chunks) for root in roots}
-    missing = [root for root in roots if firsts[root.key] is None and root.key not in read]
+    first_chunks = {root.key: read.get(root.key) or _first(chunk.hit for chunk in root.chunks) for root in roots}
+    missing = [root for root in roots if first_chunks[root.key] is None and root.key not in read]
     if missing:
         ranges = [ChunkRange(root.key, root.revision, 0, 0) for root in missing]
         for root, hits in zip(missing, view.read(tenant.index, ranges, deadline), strict=True):
-            firsts[root.key] = _first(filter_tenant(hits, tenant.name))
-    return [(key, first.links) for key, first in firsts.items() if first is not None]
+            first_chunks[root.key] = _first(filter_tenant(hits, tenant.name))
+    return [(key, first.links) for key, first in first_chunks.items() if first is not None]
 
 
 def _first(hits: Iterable[Hit]) -> Hit | None:

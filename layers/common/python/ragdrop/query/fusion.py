@@ -47,27 +47,27 @@ def coverage(question: str, hits: Sequence[Hit]) -> dict[str, float]:
     >>> from ragdrop.domain.chunks import Chunk
     >>> from ragdrop.domain.documents import Facts
     >>> from ragdrop.domain.keys import DocumentKey
-    >>> text = "Backups are kept for 14 days."
-    >>> held = Hit(DocumentKey("acme", "team", "a.md"), 1, Chunk(0, 0, len(text), text), Facts("", "v1", ""))
-    >>> [round(share, 2) for share in coverage("How many days is a backup kept?", [held]).values()]
+    >>> text = "Backups are stored for 14 days."
+    >>> hit = Hit(DocumentKey("acme", "team", "a.md"), 1, Chunk(0, 0, len(text), text), Facts("", "v1", ""))
+    >>> [round(share, 2) for share in coverage("How many days is a backup stored?", [hit]).values()]
     [0.7]
-    >>> list(coverage("Who won the cup?", [held]).values())
+    >>> list(coverage("Who won the cup?", [hit]).values())
     [0.0]
     """
-    wanted = tuple(content_words(question))
+    stems = tuple(content_words(question))
     chunks = {hit.chunk_id: hit for hit in hits}
-    held = held_words(wanted, chunks.values())
-    size, chunks_holding = max(len(held), COMMON_SIZE), Counter(held)
+    contained = contained_words(stems, chunks.values())
+    size, chunks_containing = max(len(contained), COMMON_SIZE), Counter(contained)
     weights = []
-    for place in range(len(wanted)):
-        having = sum(number for words, number in chunks_holding.items() if words >> place & 1)
+    for place in range(len(stems)):
+        having = sum(number for words, number in chunks_containing.items() if words >> place & 1)
         weights.append(math.log(1 + (size - having + 0.5) / (having + 0.5)))
     whole = math.fsum(weights) or 1.0
-    shares = {  # most chunks hold the same few words: each share is added up once
+    shares = {  # most chunks contain the same few words: each share is added up once
         words: math.fsum(weight for place, weight in enumerate(weights) if words >> place & 1) / whole
-        for words in chunks_holding
+        for words in chunks_containing
     }
-    return {id_: shares[words] for id_, words in zip(chunks, held, strict=True)}
+    return {id_: shares[words] for id_, words in zip(chunks, contained, strict=True)}
 
 
 def agreement(question: str, hits: Sequence[Hit], covered: Mapping[str, float]) -> float:
@@ -77,7 +77,7 @@ def agreement(question: str, hits: Sequence[Hit], covered: Mapping[str, float]) 
     letter makes a name, but for the first word.
     """
     names = frozenset(_stem(word.casefold()) for word in _NAME.findall(question)) - FUNCTION_WORDS
-    if names and any(held_words(tuple(names), hits)):
+    if names and any(contained_words(tuple(names), hits)):
         return 1.0
     return max(covered.values(), default=0.0)
 
@@ -88,12 +88,12 @@ def content_words(text: str) -> frozenset[str]:
     >>> sorted(content_words("How many backups are there?"))
     ['backup', 'man']
     """
-    told, not_about = content_of(text)
-    words = (word for word in _WORD.findall(told.casefold()) if word not in FUNCTION_WORDS and word not in not_about)
+    content, not_about = content_of(text)
+    words = (word for word in _WORD.findall(content.casefold()) if word not in FUNCTION_WORDS and word not in not_about)
     return frozenset(_stem(word) for word in words)
 
 
-def held_words(stems: Sequence[str], hits: Iterable[Hit]) -> list[int]:
+def contained_words(stems: Sequence[str], hits: Iterable[Hit]) -> list[int]:
     """Of each chunk, which of *stems* are the stem of a word of it: a number with one bit for each, the first lowest.
 
     All chunks are searched as one text, and only a word that begins with a stem is cut out: most do not.
@@ -106,7 +106,7 @@ def held_words(stems: Sequence[str], hits: Iterable[Hit]) -> list[int]:
         texts = [segmented(text).casefold() for text in texts]
         whole = "\n".join(texts)
     ends = list(accumulate(len(text) + 1 for text in texts))
-    held = [0] * len(texts)
+    contained = [0] * len(texts)
     for place, stem in enumerate(stems):
         at = whole.find(stem)
         while at >= 0:
@@ -114,10 +114,10 @@ def held_words(stems: Sequence[str], hits: Iterable[Hit]) -> list[int]:
             begin = at + len(stem)
             if word and word[0] not in FUNCTION_WORDS and _stem(word[0]) == stem:
                 chunk = bisect_right(ends, at)
-                held[chunk] |= 1 << place
+                contained[chunk] |= 1 << place
                 begin = ends[chunk]  # once is enough
             at = whole.find(stem, begin)
-    return held
+    return contained
 
 
 @lru_cache(maxsize=16_384)  # the same words come with every question
@@ -175,7 +175,7 @@ DEFAULT_FUSION = Fusion()
 class Fused:
     """A chunk with its fused score in [0, 1] and the raw scores it came from; None where that part did not find it.
 
-    `vector_score` is also known of a chunk that words alone found, where the index gave its cosine.
+    `vector_score` is also known of a chunk that only the lexical search found, where the index gave its cosine.
     """
 
     hit: Hit
@@ -224,42 +224,9 @@ def vector_weight(weight: float, agreement: float) -> float:
     return weight / (weight + words) if weight else 0.0
 
 
-def blend(vector: Sequence[Hit], lexical: Sequence[Hit], *, weight: float = DEFAULT_VECTOR_WEIGHT) -> list[Fused]:
-    """Fuse two result lists by a convex combination of scores, each as a share of the best of its list.
-
-    The lower end of both scales is their theoretical one, 0: a cosine below says as little as 0, and BM25 has none.  So
-    the scores do not depend on how many hits were asked for, as those scaled by the worst hit of a list do.  A chunk
-    that words alone found counts with its cosine where that is known; what else one list does not hold has 0 in it.
-    With one list empty the other alone decides.
-
-    Args:
-        vector, lexical: Hits with raw scores; the scales need not agree.
-        weight: Share of the vector score in [0, 1], unitless; the lexical score gets the rest.
-
-    Returns:
-        Every chunk of either list once, best first, scores in [0, 1]; ties by `Hit.order`, so the order is repeatable.
-
-    References:
-        Bruch, Gai, Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", ACM TOIS 2023: TMM.
-    """
-    near, worded = _scores(vector), _scores(lexical)
-    return _fused(vector, lexical, near, worded, _blended(_with_cosines(near, lexical), worded, weight))
-
-
-def rrf(vector: Sequence[Hit], lexical: Sequence[Hit]) -> list[Fused]:
-    """Fuse two result lists, best first each, by their ranks alone; a chunk that leads both has 1."""
-    near, worded = _scores(vector), _scores(lexical)
-    return _fused(vector, lexical, near, worded, _by_ranks(near, worded))
-
-
-def heading_match(hit: Hit, words: frozenset[str]) -> float:
-    """1 where the headings over a chunk hold all of *words*, case folded, else 0."""
-    return _match(hit.chunk.heading_path, words)
-
-
 def _match(headings: tuple[str, ...], words: frozenset[str]) -> float:
-    told = " ".join(headings).casefold()
-    return float(all(word in told for word in words) and words <= _words(told))  # few headings have all of them
+    joined = " ".join(headings).casefold()
+    return float(all(word in joined for word in words) and words <= _words(joined))  # few headings have all of them
 
 
 def share_of_best(scores: Mapping[str, float]) -> dict[str, float]:
@@ -272,27 +239,21 @@ def share_of_best(scores: Mapping[str, float]) -> dict[str, float]:
     return {id_: max(0.0, score) / best if best > 0 else 0.0 for id_, score in scores.items()}
 
 
-def min_max(scores: Mapping[str, float]) -> dict[str, float]:
-    """Scale scores linearly to [0, 1]; where all are equal each is 1.
-
-    >>> min_max({"a": 2.0, "b": 4.0, "c": 3.0})
-    {'a': 0.0, 'b': 1.0, 'c': 0.5}
-    """
-    if not scores:
-        return {}
-    low, high = min(scores.values()), max(scores.values())
-    if high == low:
-        return dict.fromkeys(scores, 1.0)
-    return {id_: (score - low) / (high - low) for id_, score in scores.items()}
-
-
 def _with_cosines(near: Mapping[str, float], lexical: Sequence[Hit]) -> dict[str, float]:
-    """The vector scores, and the cosines of what words alone found; none where no vector hit counts."""
+    """The vector scores, and the cosines of what only the lexical search found; none where no vector hit counts."""
     known = {hit.chunk_id: hit.cosine for hit in lexical if hit.cosine is not None} if near else {}
     return {**known, **near}
 
 
 def _blended(near: Mapping[str, float], worded: Mapping[str, float], weight: float) -> dict[str, float]:
+    """A convex combination of scores, each as a share of the best of its list; with one list empty the other decides.
+
+    The lower end of both scales is their theoretical one, 0: a cosine below says as little as 0, and BM25 has none.  So
+    the scores do not depend on how many hits were requested, as those scaled by the worst hit of a list do.
+
+    References:
+        Bruch, Gai, Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", ACM TOIS 2023: TMM.
+    """
     if not near or not worded:
         weight = 1.0 if near else 0.0
     left, right = share_of_best(near), share_of_best(worded)
@@ -425,8 +386,8 @@ def of_dates(hits: Sequence[Hit], dates: Sequence[AskedDate]) -> frozenset[str]:
 
 
 def _is_of(hit: Hit, dates: Sequence[AskedDate]) -> bool:
-    told = [hit.facts.date or "", *(found.iso for found in dates_in(f"{hit.facts.title} {hit.key.path}"))]
-    return any(one.startswith(date.iso) for one in told for date in dates)
+    dates_of = [hit.facts.date or "", *(found.iso for found in dates_in(f"{hit.facts.title} {hit.key.path}"))]
+    return any(one.startswith(date.iso) for one in dates_of for date in dates)
 
 
 def covered_by_date(covered: Mapping[str, float], dated: frozenset[str]) -> Mapping[str, float]:

@@ -39,7 +39,7 @@ class ObservedSearch:
 
     Args:
         search: What is observed.
-        observe: Is told of every query, once.
+        observe: Takes the report of every query, once.
         prices: By chat model, of a million tokens read and written.
         stopwatch: Seconds on a monotonic clock.
     """
@@ -116,7 +116,7 @@ def report_of(
 class FallbackSearch:
     """The chain of levels (docs/api.md, "What the flags mean").
 
-    Level 1, and level 2 by words alone, are the search's own.  Where an OpenSearch failed, the bucket index is level 2
+    Level 1, and level 2 without vectors, are the search's own.  Where an OpenSearch failed, the bucket index is level 2
     too, as ingest writes to both.  Where that fails as well, or the registry did, so that no hit can be verified, it is
     level 3; 4 where every path was behind an open breaker, and nothing was touched.  Every way in which the index
     cannot be used falls back, damage and refused credentials too; a wrong dimension is an error of the configuration
@@ -187,7 +187,7 @@ def nothing_searched(cause: DependencyError, *others: DependencyError) -> Retrie
 
 
 class BucketSearch:
-    """The same search over the bucket index, where it holds what an OpenSearch holds; told to be the fallback.
+    """The same search over the bucket index, where an OpenSearch is the main index; marked as the fallback.
 
     Args:
         search: Searches it: its hits are verified like any other.

@@ -45,11 +45,11 @@ class RankedDocument:
 
     @property
     def chunks(self) -> tuple[FoundChunk, ...]:
-        """The chunks that are told of it."""
+        """The chunks that are returned of it."""
         return self.matching[:CHUNKS_PER_DOCUMENT]
 
     def found(self) -> FoundDocument:
-        """The document as it is told: made of the few that are told, not of all that are ranked."""
+        """The document as it is returned; made for the few that are returned, not for all that are ranked."""
         best = self.matching[0].hit
         raw = max(chunk.score or 0.0 for chunk in self.matching)
         return FoundDocument(
@@ -176,7 +176,7 @@ def judged(
     threshold: float | None,
     vectors: bool,
     coverage: Mapping[str, float] | None = None,
-    words_alone: bool = False,
+    lexical_only: bool = False,
     exact: Exactness = NOTHING_EXACT,
 ) -> Judged:
     """How to judge chunks.
@@ -187,14 +187,14 @@ def judged(
             answer at all, and shows what is near the best (docs/adr/0013-own-words.md).
         vectors: Whether vectors took part.  Without them BM25's own calibration decides; where there is none, the fused
             score stands for relevance and the threshold is skipped (docs/api.md).
-        words_alone: The model does not cover the question's language: what a chunk covers of the question decides.
+        lexical_only: The model does not cover the question's language: what a chunk covers of the question decides.
         coverage: By chunk id the share of the question's words that the chunk holds, in [0, 1].
         exact: Which chunks hold what the question names exactly: it raises or lowers the relevance of any basis.
 
     Returns:
         The judgement.
     """
-    by = _by_scores(calibration, threshold=threshold, vectors=vectors, coverage=coverage, words_alone=words_alone)
+    by = _by_scores(calibration, threshold=threshold, vectors=vectors, coverage=coverage, lexical_only=lexical_only)
     if exact == NOTHING_EXACT:
         return by
     return replace(by, relevance=lambda found: exact.relevance(found.hit.chunk_id, by.relevance(found)))
@@ -206,10 +206,10 @@ def _by_scores(
     threshold: float | None,
     vectors: bool,
     coverage: Mapping[str, float] | None,
-    words_alone: bool,
+    lexical_only: bool,
 ) -> Judged:
     cut = Cutoff(OPERATING_RELEVANCE, NEAR_BEST) if threshold is None else Cutoff(threshold)
-    if words_alone:
+    if lexical_only:
         return Judged(lambda found: BY_WORDS((coverage or {}).get(found.hit.chunk_id, 0.0)), cut, "lexical")
     if vectors:
         return Judged(lambda found: _by_vector(found, calibration, coverage or {}), cut, "hybrid")

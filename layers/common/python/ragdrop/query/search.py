@@ -106,7 +106,7 @@ class Search:
         Raises:
             InvalidParamsError: A vault of the query does not exist.
             InvalidDocTypeError: A doc_type of the query does not exist.
-            EmbeddingServiceError: The query could not be embedded, and must not be answered by words alone.
+            EmbeddingServiceError: The query could not be embedded, and no lexical answer is allowed.
             DatabaseError: The index did not answer, or no hit could be verified.
             DeadlineError: The time was used up.
             The errors of the view.
@@ -134,9 +134,9 @@ class Search:
         if found.vector_error and not query.allow_fallback:
             raise found.vector_error
         with timer.stage("assemble"):
-            retrieval, firsts = self._retrieval(view, question, found, critical_keys, embedded, timer, deadline)
+            retrieval, first_chunks = self._retrieval(view, question, found, critical_keys, embedded, timer, deadline)
         with timer.stage("links"):
-            followed = self._linked(view, question, embedded.vector, retrieval, firsts, caller, deadline)
+            followed = self._linked(view, question, embedded.vector, retrieval, first_chunks, caller, deadline)
         total_indexed = question.tenant.count_in(caller.vaults)[0] if query.as_of is None else None
         return replace(_with_links(retrieval, followed, query), total_indexed=total_indexed)
 
@@ -171,7 +171,7 @@ class Search:
         question: ResolvedQuery,
         vector: Vector | None,
         found: Retrieval,
-        firsts: Mapping[DocumentKey, Hit | None],
+        first_chunks: Mapping[DocumentKey, Hit | None],
         caller: Caller,
         deadline: Deadline,
     ) -> Followed:
@@ -195,7 +195,7 @@ class Search:
                 ),
                 exclude={root.key for root in roots},
                 deadline=LINKS.of(deadline),
-                firsts=firsts,
+                first_chunks=first_chunks,
             )
         except (DatabaseError, CircuitOpenError, DeadlineError):
             return Followed([], ["links could not be followed"])
@@ -232,7 +232,7 @@ class Search:
             threshold=threshold,
             vectors=found.vectors,
             coverage=covered_by_date(covered, dated),
-            words_alone=question.uncovered is not None,
+            lexical_only=question.uncovered is not None,
             exact=exact,
         )
         ranking = rank(fused, relevance=by.relevance, cut=by.cut, boosts=question.boosts, weight=question.scopes.weight)
@@ -274,7 +274,7 @@ class Search:
             explanation=_explanation(question, decision, fused, found) if query.debug else None,
             calls=question.folders.calls,
         )
-        return retrieval, assembled.firsts
+        return retrieval, assembled.first_chunks
 
 
 def _prepare(view: View, question: ResolvedQuery, embedding_done: Event, deadline: Deadline) -> tuple[DocumentKey, ...]:
@@ -370,7 +370,7 @@ def _explanation(
         candidates=candidates,
         folders_selected=[*question.query.folders, *question.query.prefer_folders, *question.folders.selected],
         folders_available=list(question.folders.available),
-        scopes=scopes_told(question.scopes.each()),
+        scopes=scopes_as_values(question.scopes.each()),
         settings=question.settings.to_dict(),
         calibration=question.calibration.to_dict(),
         left_out=left_out,
@@ -425,10 +425,10 @@ def explained(
     return _within(found)
 
 
-def scopes_told(scopes: Sequence[Filters]) -> list[dict[str, Any]]:
+def scopes_as_values(scopes: Sequence[Filters]) -> list[dict[str, Any]]:
     """Scopes as plain values: what restricts, by name.
 
-    >>> scopes_told([Filters(vaults=("team",))])
+    >>> scopes_as_values([Filters(vaults=("team",))])
     [{'vaults': ['team']}]
     """
     return [{name: value for name in Filters.__slots__ if (value := _plain(getattr(each, name)))} for each in scopes]

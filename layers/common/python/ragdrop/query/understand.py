@@ -20,7 +20,7 @@ from ragdrop.query.ranking import Boosts
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import SettingsInForce, in_force
 
-MAX_PREFERRED = 10  # each is asked by itself; the weights 1.0, 0.9 … have ended at 0.1 by then
+MAX_PREFERRED = 10  # each is searched separately; the weights 1.0, 0.9 … have ended at 0.1 by then
 WEIGHT_STEP = 0.1
 MIN_WEIGHT = 0.1
 
@@ -31,7 +31,7 @@ class Scopes:
 
     Args:
         whole: What a chunk must match, whatever is preferred.
-        preferred: Folders within it, first ones first; each is asked by itself too, so that it has candidates.
+        preferred: Folders within it, first ones first; each is asked separately too, so that it has candidates.
         vaults: The vaults in scope; empty means all of the tenant.
     """
 

@@ -52,7 +52,7 @@ class Breakers:
         self._stopwatch = stopwatch
         self._lock = RLock()
         self._syncing = Lock()
-        self._held: dict[str, Breaker] = {}
+        self._cached: dict[str, Breaker] = {}
         self._pending: dict[str, dict[int, Counted]] = {}  # counted here, and not yet in the store
         self._unshared: set[str] = set()  # opened here, while the store did not answer
         self._next_sync_s = float("-inf")
@@ -75,7 +75,7 @@ class Breakers:
             if failed:
                 self._measure(dependency, DependencyErrors=1, Throttles=int(exc.details.get("status") == THROTTLED))
             raise
-        except BaseException:  # of whatever kind, it says nothing of the dependency; the trial ends and it goes on
+        except BaseException:  # of whatever kind, it says nothing of the dependency; the trial ends
             self.leave(dependency, trial, failed=False)
             raise
         finally:
@@ -139,12 +139,12 @@ class Breakers:
 
     def _now(self, dependency: str) -> Breaker:
         with self._lock:
-            held = self._held.get(dependency, Breaker())
+            cached = self._cached.get(dependency, Breaker())
             own = self._pending.get(dependency, {})
             if not own:
-                return held
-            counts = {at: held.counts.get(at, Counted()) + own.get(at, Counted()) for at in {*held.counts, *own}}
-            return replace(held, counts=counts)
+                return cached
+            counts = {at: cached.counts.get(at, Counted()) + own.get(at, Counted()) for at in {*cached.counts, *own}}
+            return replace(cached, counts=counts)
 
     def _sync_if_due(self) -> None:
         if self._stopwatch() < self._next_sync_s:
@@ -172,13 +172,13 @@ class Breakers:
                             own[at] = own.get(at, Counted()) + each
                 return
             with self._lock:
-                self._held = found
+                self._cached = found
             self._next_sync_s = asked_at_s + SYNC_EVERY_S
 
     def _shared_late(self, found: dict[str, Breaker]) -> dict[str, Breaker]:
         """What was opened while the store did not answer, opened for all."""
         with self._lock:
-            late = {name: self._held[name].opened_at_s for name in self._unshared if name in self._held}
+            late = {name: self._cached[name].opened_at_s for name in self._unshared if name in self._cached}
         shared = {
             name: self._store.open(name, at_s, reopens_before_s=at_s - self.rules.open_s)
             for name, at_s in late.items()
@@ -213,14 +213,16 @@ class Breakers:
                 self._rest(exc)
             else:
                 with self._lock:  # who lost knows that another is under way, until the next look says more
-                    held = replace(self._now(dependency), counts={}, trial=trial if won else "", trial_until_s=until_s)
-                    self._held[dependency] = held
+                    cached = replace(
+                        self._now(dependency), counts={}, trial=trial if won else "", trial_until_s=until_s
+                    )
+                    self._cached[dependency] = cached
                 return won
         with self._lock:
-            held = self._now(dependency)
-            if held.opened_at_s != opened_at_s or not held.may_try(now_s, self.rules):
+            cached = self._now(dependency)
+            if cached.opened_at_s != opened_at_s or not cached.may_try(now_s, self.rules):
                 return False
-            self._held[dependency] = replace(held, trial=trial, trial_until_s=until_s)
+            self._cached[dependency] = replace(cached, trial=trial, trial_until_s=until_s)
             return True
 
     def _settle(self, dependency: str, trial: str, *, failed: bool, now_s: float) -> None:
@@ -245,7 +247,7 @@ class Breakers:
     def _hold(self, dependency: str, breaker: Breaker) -> None:
         with self._lock:
             self._pending.pop(dependency, None)
-            self._held[dependency] = breaker
+            self._cached[dependency] = breaker
 
     def _resting(self) -> bool:
         return self._stopwatch() < self._rests_until_s

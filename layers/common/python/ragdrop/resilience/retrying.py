@@ -48,14 +48,14 @@ def asked_pause_s(retry_after: str | None, now_s: float) -> float:
     if not retry_after:
         return 0.0
     try:
-        wanted_s = float(retry_after)
+        requested_s = float(retry_after)
     except ValueError:
         try:
             moment = parsedate_to_datetime(retry_after)
         except ValueError:
             return 0.0
-        wanted_s = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() - now_s
-    return max(0.0, wanted_s) if math.isfinite(wanted_s) else 0.0
+        requested_s = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() - now_s
+    return max(0.0, requested_s) if math.isfinite(requested_s) else 0.0
 
 
 @dataclass(frozen=True, slots=True)

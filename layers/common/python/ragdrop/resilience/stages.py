@@ -53,7 +53,7 @@ def run_in_parallel(aside: Callable[[], A], here: Callable[[], B]) -> tuple[A, B
     waiting = _pool().submit(contextvars.copy_context().run, aside)
     try:
         result = here()
-    except BaseException:  # whatever it was, nobody waits for the other call any more; it goes on
+    except BaseException:  # whatever it was, nobody waits for the other call any more; it continues
         waiting.cancel()
         raise
     return waiting.result(), result
@@ -85,7 +85,7 @@ def collected_writes() -> Iterator[list[Future[None]]]:
 
 
 def before_reply(write: Callable[[], None]) -> None:
-    """Begin *write* in a thread of its own, or do it at once where nobody collects writes."""
+    """Begin *write* in another thread, or do it at once where nobody collects writes."""
     begun = _begun.get()
     if begun is None:
         write()
