@@ -55,7 +55,6 @@ class BenchmarkJob:
 
     @property
     def limit_s(self) -> float:
-        """Seconds after which it is stopped."""
         return max(LEAST_LIMIT_S, LIMIT_TIMES * self.expected_s)
 
 

@@ -58,7 +58,6 @@ def asked(place: Pushed, question: SquadQuestion) -> AnswerOutcome:
 
 
 def top_chunk(place: Pushed, question: SquadQuestion) -> AnswerOutcome:
-    """The baseline: the best chunk stands for the answer."""
     query = Query(question.question, limit=1, min_relevance=0.0, expand="neighbours")
     found = place.app.query.uncached_search(query, place.caller, soon())
     texts = [document.chunks[0].hit.chunk.text for document in found.documents[:1]]

@@ -3,11 +3,8 @@
     python -m benchmarks.bucket_index [--write] [--chunks N ...]     # 10,000 and 100,000
     python -m benchmarks.bucket_index --million [--write]            # 1,000,000 too: some hours
 
-Texts are words as unequally frequent as those of a language, vectors lie around a thousand centres.  The state bucket
-is a folder; for the first query it is read at S3's pace (75 MB/s for all requests together, 20 ms a request).  Writing
-and reading are processes of their own.  Recall is compared with an exact search by 32-bit floats: over these vectors,
-over vectors of any direction, and, where RAGDROP_EVAL_DATA names collections, over those of the local model.
-Milliseconds are of one machine, which may be busy; CPU is the process's own time.  --write keeps the record.
+Writing and reading are separate processes over a folder, which the first query reads at S3's pace.  Recall is compared
+with an exact search, where RAGDROP_EVAL_DATA names collections over vectors of the local model too.
 """
 
 from __future__ import annotations
@@ -147,7 +144,6 @@ def goals(found: Figures) -> Grid:
 
 
 def searched(found: Figures) -> Grid:
-    """Time of `candidates` by size and by what is asked."""
     rows = [
         (
             f"{size:,}",

@@ -54,7 +54,6 @@ FLOATS = "vectors.f32"  # in the folder: every vector at length 1, as an exact s
 
 
 def unit(values: Vector) -> array[float]:
-    """*values* at length 1."""
     length = math.hypot(*values)
     return array("f", [number / length for number in values])
 

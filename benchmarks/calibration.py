@@ -78,7 +78,6 @@ class Measured:
     found: dict[str, list[Best]]  # by the collection that the questions are of
 
     def passing(self, calibration: Calibration, questions: str) -> float:
-        """Share of questions that find something over the threshold."""
         return passing_share(each.relevance(calibration) for each in self.found[questions])
 
     def passing_by_words(self, calibration: Calibration, questions: str) -> float | None:
@@ -100,7 +99,6 @@ class _Watched(Calibrate):
 
 
 def measure(names: Sequence[str]) -> list[Measured]:
-    """Calibrate each collection, then ask all questions of all."""
     folder = needed_data("calibration")
     collections = [load(folder / name) for name in names]
     with LocalEmbeddings() as model, tempfile.TemporaryDirectory() as place:
@@ -238,7 +236,6 @@ def table(measured: Sequence[Measured]) -> Grid:
 
 
 def words_table(measured: Sequence[Measured]) -> Grid:
-    """What the lexical curve does where no vectors answer."""
     columns = ["collection", "0.7 is a BM25 score of", "own questions answered", "others' that find nothing, least"]
     rows = []
     for each in measured:
@@ -302,7 +299,6 @@ def broken(measured: Sequence[Measured]) -> list[str]:
 
 
 def main() -> int:
-    """Print the tables; 1 where acceptance 3 does not hold."""
     parser = records.parser(__doc__)
     parser.add_argument("collections", nargs="*", default=RETRIEVAL, metavar="COLLECTION", help="default: all")
     options = parser.parse_args()

@@ -32,7 +32,6 @@ class Step:
 
 
 def markers(text: str) -> list[str]:
-    """The words of *text* that no other paragraph ever has."""
     return _MARKER.findall(text)
 
 
@@ -108,7 +107,6 @@ class _Life:
         self.put(to, text)
 
     def copy_and_delete(self, path: str) -> None:
-        """Both are there for a moment; the copy stays."""
         self.put(f"copies/{path}", self.files[path])
         self.delete(path)
 

@@ -75,7 +75,6 @@ def _pieces(text: str, start: int, end: int, level: int) -> Iterator[Span]:
 
 
 def covered(spans: list[Span], references: list[Span]) -> int:
-    """How many characters of *references*, each once, stand in *spans*."""
     places: set[int] = set()
     for first, last in references:
         for start, end in spans:

@@ -36,7 +36,6 @@ def passages(data: Path) -> list[SourcePassage]:
 
 
 def other_passages(data: Path) -> list[SourcePassage]:
-    """Paragraphs of HotpotQA of which no sentence is made."""
     return _pages(data)[FIRST_PAGES:]
 
 
@@ -57,7 +56,6 @@ def judged(case: PerturbedCase) -> str | None:
 
 
 def table(cases: Sequence[PerturbedCase]) -> dict[str, tuple[int, int]]:
-    """By kind: how many were refused, of how many."""
     all_of, refused = Counter(case.kind for case in cases), Counter(case.kind for case in cases if judged(case))
     return {kind: (refused[kind], count) for kind, count in all_of.items()}
 

@@ -2,10 +2,8 @@
 
     python -m benchmarks.cold_start [--write] [--quick]
 
-Each import is that of a fresh process with the function's own packages alone, the layer's, and boto3 behind them as in
-Lambda's runtime; functions take turns, compiled files lie there from an earlier import.  Compared is processor time, as
-this machine may serve others.  The peers' environments come from `make bench-env`; without them they are left out.
-`--write` keeps the figures, of which `python -m benchmarks.report --write` makes the tables.
+Each import is that of a fresh process, in turns; compared is processor time, as this machine may serve others.  The
+peers' environments come from `make bench-env`; without them they are left out.
 """
 
 from __future__ import annotations
@@ -190,7 +188,6 @@ def runtime() -> Iterator[Path]:
 
 
 def unzipped_bytes(folder: Path) -> int:
-    """Bytes of the files below *folder*, compiled ones left out."""
     files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     return sum(path.stat().st_size for path in files)
 
@@ -211,7 +208,6 @@ def needed(packages: Path, roots: tuple[str, ...]) -> list[Distribution]:
 
 
 def distribution_bytes(distribution: Distribution) -> int:
-    """Bytes of a distribution's files, compiled ones left out."""
     paths = (Path(str(file.locate())) for file in distribution.files or () if "__pycache__" not in file.parts)
     return sum(path.stat().st_size for path in paths if path.is_file())
 
@@ -268,18 +264,15 @@ class Imports:
 
 
 def is_own(module: str) -> bool:
-    """Whether a module is ragdrop's or the handler."""
     return module.partition(".")[0] in {"ragdrop", "app"}
 
 
 def _middle(tries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Medians of the numbers; of the modules, their count."""
     numbers = {name: median(each[name] for each in tries) for name, value in tries[0].items() if name != "modules"}
     return numbers | {"modules": len(tries[0]["modules"])}
 
 
 def measure(rounds: int) -> dict[str, Any]:
-    """Times, sizes and the profile, ready to be kept."""
     functions = [*ours(), *peers()]
     with runtime() as folder:
         imports = Imports(folder)

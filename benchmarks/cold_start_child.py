@@ -67,7 +67,6 @@ def imported(spec: dict[str, object]) -> dict[str, object]:
 
 
 def answered(spec: dict[str, object]) -> dict[str, list[float]]:
-    """Start, answer the first event and then the second."""
     from types import SimpleNamespace
 
     at = [time.perf_counter(), time.process_time()]

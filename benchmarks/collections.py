@@ -65,7 +65,6 @@ class SquadQuestion:
 
 
 def data_folder() -> Path | None:
-    """The evaluation data, None where RAGDROP_EVAL_DATA is not set."""
     named = os.environ.get("RAGDROP_EVAL_DATA")
     return Path(named) if named else None
 

@@ -259,7 +259,6 @@ def cold_start_goals(found: Any) -> list[Row]:
 
 
 def ingest_goals(found: Any) -> list[Row]:
-    """Beside embedding alone, and a second run beside the first."""
     own = found["systems"][OWN]
     ratio, times = own["first"]["wall_s"] / own["first"]["busy_s"], own["first"]["wall_s"] / own["unchanged"]["wall_s"]
     return [
@@ -300,7 +299,6 @@ def cost_goals(found: Any) -> list[Row]:
 
 
 def scale_goals(found: Any) -> list[Row]:
-    """The line of the scale plan that was the largest."""
     usd = next(iter(found["months"].values()))["tables"]
     return [(f"tables of the scale plan under {TABLES_USD:,} USD a month", f"{usd:,.0f} USD", usd < TABLES_USD)]
 

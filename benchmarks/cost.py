@@ -57,7 +57,6 @@ PACKAGES = ("moto", "boto3", "opensearch-py")
 
 
 def stored(usages: Mapping[str, Usage]) -> dict[str, Any]:
-    """The usages of operations as JSON can hold them."""
     return {
         name: {
             "calls": dict(sorted(usage.calls.items())),
@@ -151,7 +150,6 @@ def _steps(new: Usage, changed: Usage) -> list[str]:
 
 
 def _items(reported: str) -> str:
-    """The items of a request in words."""
     return ", ".join(KINDS.get(kind, kind) for kind in reported.partition(": ")[2].split(", "))
 
 

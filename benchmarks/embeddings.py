@@ -285,7 +285,6 @@ class TimedModel(GeneratedModel):
 
 @contextmanager
 def in_thread(app: Starlette) -> Iterator[str]:
-    """Its URL, ending in `/v1`; it stops with the block."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]

@@ -89,7 +89,6 @@ def _once(
 
 
 def first_answer_table(found: Mapping[str, Any]) -> str:
-    """The stages as Markdown: milliseconds, and processor time in brackets."""
     rows = found["rows"]
     stages = list(next(iter(rows.values())))
     lines = [

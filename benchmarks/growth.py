@@ -2,9 +2,8 @@
 
     python -m benchmarks.growth [--quick] [--write] [--part NAME ...]
 
-Texts and vectors are generated, 384 dimensions.  A question is one search for candidates: vector and words, 30 each, by
-the adapter.  Every index of a part is there from the beginning, and the questions go to them in turns, so that what
-else the machine does is in all of them alike.  A part that is not run keeps its figures.
+Every index of a part is there from the beginning, and the questions go to them in turns, so that what else the machine
+does is in all of them alike.  A part that is not run keeps its figures.
 """
 
 from __future__ import annotations

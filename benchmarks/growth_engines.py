@@ -75,7 +75,6 @@ class NodeEngine:
         return str(self._client.info()["version"]["number"])
 
     def ref(self, name: str, tenant: str) -> IndexRef:
-        """A tenant in an index that others may share."""
         return IndexRef(tenant, f"ragdrop-v1-growth-{name}-1", DIMENSION)
 
     def settle(self, ref: IndexRef) -> None:

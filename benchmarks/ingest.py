@@ -2,10 +2,8 @@
 
     python -m benchmarks.ingest [--rounds N] [--write] [FOLDER]
 
-Real are the parsers (HTML, PDF and the like in their own process), the splitter with the model's tokenizer, the
-requests to the embedding server and the bucket index; S3, DynamoDB and SQS are the memory fakes, so that their round
-trips, which differ from place to place, are not in the ratio.  Without FOLDER the sample vault is taken.
---write keeps the record.
+S3, DynamoDB and SQS are the memory fakes, so that their round trips, which differ from place to place, are not in the
+ratio; everything else is real.  Without FOLDER the sample vault is taken.
 """
 
 from __future__ import annotations
@@ -62,7 +60,6 @@ class Recorded:
         return self._embedder.passages(texts, space, deadline)
 
     def alone_s(self) -> float:
-        """Seconds that the same calls take with nothing around them."""
         began = time.perf_counter()
         for texts, space in self.calls:
             self._embedder.passages(texts, space, Deadline.after(600))
@@ -134,7 +131,6 @@ class Ingest:
 
 
 def main() -> int:
-    """Print the ratio; 1 if the budget is broken."""
     parser = records.parser(__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=SAMPLE)
     parser.add_argument("--rounds", type=int, default=ROUNDS)

@@ -98,7 +98,6 @@ def by_title(collection: Collection) -> Collection:
 
 
 def as_links(ids: Mapping[str, Sequence[str]]) -> dict[str, list[Link]]:
-    """Relative links to the files of the documents named."""
     return {id_: [Link(f"{target}.md") for target in targets] for id_, targets in ids.items()}
 
 
@@ -192,7 +191,6 @@ Way = Callable[[Vaults, list[FoundDocument], Vector], list[str]]
 
 
 def _ways() -> dict[tuple[str, int], Way]:
-    """What is put into the context, by name and size."""
 
     def only(count: int) -> Way:
         return lambda _vaults, found, _vector: [document.key.path for document in found[:count]]

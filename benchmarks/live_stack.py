@@ -122,7 +122,6 @@ def cpu_s_of(pid: int) -> float:
 
 
 def _stat(path: Path) -> tuple[int, float, float] | None:
-    """Parent, resident megabytes and processor seconds; None where it ended."""
     with suppress(OSError):
         fields = (path / "stat").read_text("ascii", errors="replace").rpartition(")")[2].split()
         return int(fields[1]), int(fields[21]) * PAGE / 1e6, (int(fields[11]) + int(fields[12])) / TICKS
@@ -151,7 +150,6 @@ class LiveStack:
 
     @property
     def key(self) -> str:
-        """A key of role admin of the stack's tenant."""
         return str(self.fields["api_key"])
 
     def push(self, folder: Path) -> None:

@@ -2,11 +2,8 @@
 
     python -m benchmarks.load [--index bucket --users 20 --pause 1 --minutes 2 --spike 60] [--repeated] [--write]
 
-`POST /search` with defaults, in the words of the vault (the sample vault, or --vault).  All questions are different, so
-no cache of a function knows an answer or a vector; `--repeated` asks 500 in random order instead.  Locust drives it, in
-its own environment (`make load` makes it).  Beside the users one more sends the same request without a key: what
-gateway and emulator take alone.  `--write` puts table and plots into docs/evidence/performance.md; 1 where a line
-of the budget is missed.  Its phases take eight minutes at most, after the stack is up.
+Locust drives it, in its own environment (`make load` makes it).  Beside the users one more sends the same request
+without a key: what gateway and emulator take alone.  1 if a line of the budget is missed.
 """
 
 from __future__ import annotations
@@ -167,7 +164,6 @@ def load_table(record: BenchmarkRecord) -> str:
 
 
 def load_rows(found: Mapping[str, Any]) -> list[str]:
-    """The figures of a load as a Markdown table."""
     said = [
         (f"p95, ms, of {found['requests']:,} searches", f"< {P95_MS:.0f}", f"{found['p95_ms']:.0f}"),
         ("p99, ms", f"< {P99_MS:.0f}", f"{found['p99_ms']:.0f}"),
@@ -349,7 +345,6 @@ def run(stack: LiveStack, asked: Sequence[str], options: argparse.Namespace) -> 
 
 
 def _cpu_of_roles(watch: Watch, measured: Sequence[Sample]) -> dict[str, float]:
-    """Processor milliseconds a request, by role, of the measured phase."""
     first_s, last_s = measured[0]["at_s"], measured[-1]["at_s"]
     asked = sum(each["kind"] == "search" for each in measured)
     return {role: spent * 1000 / asked for role, spent in watch.cpu_s(first_s, last_s).items()}

@@ -2,10 +2,8 @@
 
     RAGDROP_EVAL_DATA=… python -m benchmarks.own_words [--final] [--write] [--vault NAME ...] [--list]
 
-Four vaults: the sample vault, `vault-nuget` and two folders of documentation in `benchmarks/own_words/`, each with
-questions that share few words with the text that answers them, and with foreign ones that it says nothing about.  Real
-ingest with the tenant's own calibration, real search and ask with the laptop's answerer, all settings at their
-defaults.  Questions with odd numbers are for tuning, those with even numbers are for the final table only (`--final`).
+Four vaults, real ingest, search and ask with all settings at their defaults.  Questions with odd numbers are for
+tuning, those with even numbers are for the final table only (`--final`).
 """
 
 from __future__ import annotations
@@ -144,7 +142,6 @@ def measure(
 
 
 def counted(found: Sequence[OwnWordsOutcome]) -> list[str]:
-    """First, among three, abstentions of search and of ask."""
     within: Callable[[int], int] = lambda most: sum(one.place is not None and one.place < most for one in found)  # noqa: E731
     return [
         str(within(1)),

@@ -2,10 +2,8 @@
 
     python -m benchmarks.peers_answers [--write] [--quick]
 
-First the model says sentences with planted faults, and true ones, and names the passage that it claims to have them
-from: how many leave each pipeline as cited.  Then it is the laptop's extractive answerer, and questions of SQuAD 2.0
-are asked of which some have no answer in what was indexed: how many of them get one.  The frameworks answer the way
-their documentation shows for answers with sources; all search with the local default model.
+First the model says true sentences and planted faults, and names a passage for each: how many leave each pipeline as
+cited.  Then it is the laptop's extractive answerer: how many questions of SQuAD 2.0 without an answer get one.
 """
 
 from __future__ import annotations
@@ -164,7 +162,6 @@ def _content(content: object) -> str:
 
 
 def answers_table(found: Mapping[str, Any]) -> str:
-    """A line a system, then how each was set up."""
     lines = [f"| | {' | '.join(COLUMNS.values())} |", "|---|" + "---|" * len(COLUMNS)]
     for name, each in found["systems"].items():
         cells = (each["outcomes"][column] for column in COLUMNS)

@@ -2,10 +2,8 @@
 
     python -m benchmarks.peers_ingest [--write] [--quick]
 
-All index into one OpenSearch node and take their vectors from a service that needs the same time for every text, so
-that the ratio to the embedding alone is of the system and not of how busy this machine is.  ragdrop's use cases are
-real, S3, DynamoDB and SQS in memory; each framework does what its documentation recommends to keep a folder and an
-index in step.
+The vectors come from a service that needs the same time for every text, so that the ratio to the embedding alone is of
+the system and not of how busy this machine is.
 """
 
 from __future__ import annotations

@@ -2,9 +2,7 @@
 
     RAGDROP_EVAL_DATA=… python -m benchmarks.peers_own_words [--write] [--vault NAME ...]
 
-All 200 questions of `benchmarks/own_words.py`, both halves; `make bench-env` installs the frameworks.  They get each
-file as it is, with its first heading for a title.  ragdrop takes part twice: at its defaults, where a question that it
-refuses counts as missed, and with `min_relevance` 0.
+All 200 questions of `benchmarks/own_words.py`.  ragdrop takes part at its defaults and with `min_relevance` 0.
 """
 
 from __future__ import annotations
@@ -36,7 +34,6 @@ def heading_of(text: str, path: str) -> str:
 
 
 def found_by_ragdrop(place: Pushed, questions: Sequence[str], **options: Any) -> list[list[str]]:
-    """The paths of the documents that each question finds."""
     return [
         [
             document.key.path

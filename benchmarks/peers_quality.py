@@ -82,13 +82,11 @@ def subset(collection: Collection, questions: int, documents: int) -> Collection
 
 
 def scores(collection: Collection, found: Mapping[str, list[str]]) -> Scores:
-    """What *found*, document ids by question id, are worth."""
     graded = [(ids, collection.relevant[id_]) for id_, ids in found.items()]
     return [(ndcg(ids, present), recall(ids, present, at=5), recall(ids, present)) for ids, present in graded]
 
 
 def own(collection: Collection, model: LocalEmbeddings, url: str) -> dict[str, Scores]:
-    """The default of ragdrop over both of its indexes."""
     measured = {}
     for name, index in zip(OWN, (None, OpenSearchChunkIndex.from_url(url, shards=1, retries=Retries())), strict=True):
         with pushed(collection, model, index=index) as place:

@@ -1,15 +1,10 @@
 """How long a question takes beside other frameworks, and beside the raw calls that ragdrop cannot do without.
 
     python -m benchmarks.peers_speed [--write] [--quick]
-    python -m benchmarks.peers_speed --chunks 100000 1000000 [--write]     # hours; its own record
+    python -m benchmarks.peers_speed --chunks 100000 1000000 [--write]     # hours; a separate record
 
-10,000 generated documents of one chunk each (`--quick`: 1,000; `--chunks`: these, and their record keeps its other
-sizes), one OpenSearch node whose indexes are merged to one segment, one embedding server that answers after 5
-milliseconds; all warm, asked in turns in one run, ten documents a question.  A contender that is not filled in an hour
-is left out, and the record has the reason.  A whole run has 10,000 alone, as filling more would take half of it.
-
-Times are of the caller.  `cpu_ms` is of the caller's process, `node_cpu_ms` and `embedding_cpu_ms` are of the node and
-of the embedding server during its turns: what these do in the background counts for whoever asks at that moment.
+All are asked in turns in one run.  A contender that is not filled in an hour is left out.  Times are of the caller;
+`node_cpu_ms` and `embedding_cpu_ms` are of the node and of the embedding server during its turns.
 """
 
 from __future__ import annotations
@@ -212,7 +207,6 @@ def measure(count: int, asked: Sequence[str], shared: Shared) -> dict[str, Any]:
 
 @contextmanager
 def sharing() -> Iterator[Shared]:
-    """A node and an embedding server for this block."""
     with shared_node() as node, embedding_process(EMBEDDING_S, generated=True, keeps=True) as (embeddings, pid):
         node_pid = pid_of(node)
         yield Shared(node, embeddings, {"embedding": pid} | ({"node": node_pid} if node_pid else {}))

@@ -45,7 +45,6 @@ def calibration() -> None:
 
 
 def first_answer() -> None:
-    """A bar a row and a colour a stage."""
     rows = _results("first_answer")["rows"]
     figure, (left, right) = _plt().subplots(1, 2, figsize=(10, 3.2), sharey=True)
     names = list(rows)[::-1]

@@ -2,9 +2,8 @@
 
     python -m benchmarks.push [--rounds N] [--write]
 
-A stack of the benchmark's own on the bucket index.  Each round has a new tenant, as a tenant's known texts are not
-embedded again; the first is the first push after `make up`.  Each is followed by its embedding alone: the same texts in
-full requests to the same server.  --write keeps the record.
+Each round has a new tenant, as a tenant's known texts are not embedded again; the first is the first push after
+`make up`.  Each is followed by its embedding alone: the same texts in full requests to the same server.
 """
 
 from __future__ import annotations
@@ -42,7 +41,6 @@ ROUNDS = 3
 
 
 def ratio_of(measured_round: Mapping[str, Any]) -> float:
-    """The whole push over the embedding alone."""
     return float(measured_round["wall_s"] / measured_round["alone_s"])
 
 
@@ -103,7 +101,6 @@ class VaultTexts:
         self.count = len(self._texts)
 
     def alone_s(self) -> float:
-        """Seconds until all are embedded, with nothing around it."""
         began = time.perf_counter()
         self._embedder.passages(self._texts, self._space, Deadline.after(600))
         return time.perf_counter() - began

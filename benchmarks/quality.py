@@ -2,10 +2,8 @@
 
     RAGDROP_EVAL_DATA=… python -m benchmarks.quality [--write] [--collection NAME ...]
 
-Documents (title as heading, then text) go through real ingest into the bucket index and are ranked by their best
-chunk; `limit` 10, so 30 candidates a retriever; no threshold, boosts, critical documents or links.  Vectors are stored
-under RAGDROP_BENCH_CACHE (default `.local/bench`); the first run embeds 15,000 chunks, about ten CPU minutes.
-`--write` keeps the record.
+Documents go through real ingest into the bucket index and are ranked by their best chunk.  The first run embeds 15,000
+chunks, about ten CPU minutes; vectors are stored under RAGDROP_BENCH_CACHE (default `.local/bench`).
 """
 
 from __future__ import annotations
@@ -70,7 +68,6 @@ def _ids(fused: Sequence[Fused]) -> list[str]:
 
 
 def measure(collection: Collection, model: LocalEmbeddings) -> Measured:
-    """Rank the documents for every question in every way."""
     ways = rankings()
     measured: Measured = {name: [] for name in ("default", *ways)}
     with pushed(collection, model) as place:

@@ -81,7 +81,6 @@ def keep(
     quick: bool = False,
     older: Mapping[str, str] | None = None,
 ) -> BenchmarkRecord:
-    """Write the record of a run that just ended."""
     record = made(benchmark, results, versions, quick=quick, older=older)
     folder = QUICK if quick else WHOLE
     folder.mkdir(parents=True, exist_ok=True)
@@ -111,7 +110,6 @@ def write_pages() -> int:
 
 
 def machine() -> dict[str, Any]:
-    """Cores, memory and processor: nothing that names this one machine."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     cpu = Path("/proc/cpuinfo")
     found = re.search(r"model name\s*: (.*)", cpu.read_text("utf-8")) if cpu.exists() else None

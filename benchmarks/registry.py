@@ -108,7 +108,6 @@ class PageTable:
 
     @property
     def settled(self) -> bool:
-        """Whether it shows a record that no benchmark measures again."""
         return bool(self.needs) and not MEASURED_AGAIN & {*self.needs}
 
 

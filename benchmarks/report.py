@@ -46,7 +46,6 @@ def measured_line(used: Sequence[BenchmarkRecord], link: str) -> str:
 
 
 def environment_table(stored: Records) -> str:
-    """Every record with its date, commit, machine and versions."""
     return records.markdown(
         ("benchmark", "date", "commit", "machine", "versions"),
         [
@@ -75,7 +74,6 @@ TABLES: Sequence[PageTable] = (*MEASURED, PageTable("environment", ENVIRONMENT, 
 
 
 def text_of(table: PageTable, stored: Records) -> str:
-    """The part between the marks, with its line of provenance."""
     rendered = wrapped(table.render(stored))
     if table.page == ENVIRONMENT:
         return rendered
@@ -85,14 +83,12 @@ def text_of(table: PageTable, stored: Records) -> str:
 
 
 def tables(folder: Path) -> dict[str, tuple[PageTable, str]]:
-    """Every table whose records are in *folder*, with its text."""
     stored = {name: found for name in RECORDED if (found := records.read(name, folder)) is not None}
     there = [each for each in TABLES if set(each.needs) <= stored.keys() and stored.keys() & {*each.needs, *each.also}]
     return {each.name: (each, text_of(each, stored)) for each in there}
 
 
 def pages(folder: Path = ROOT / records.WHOLE) -> dict[str, str]:
-    """The text that each page should have, by its path."""
     found: dict[str, str] = {}
     for table, text in tables(folder).values():
         now = found.get(table.page) or (ROOT / table.page).read_text("utf-8")
@@ -101,7 +97,6 @@ def pages(folder: Path = ROOT / records.WHOLE) -> dict[str, str]:
 
 
 def main() -> int:
-    """Write or compare; 1 if a page is not current."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="write the pages")
     parser.add_argument("--quick", action="store_true", help="print the tables of the last quick runs")

@@ -2,11 +2,8 @@
 
     python -m benchmarks.served [--write] [--quick] [--chunks N]
 
-10,000 generated documents of one chunk (`--quick`: 1,000), one OpenSearch node, one embedding server that answers after
-5 milliseconds.  Each server is one process under uvicorn: ragdrop's handler behind a minimal loop that makes events of
-API Gateway, LlamaIndex behind FastAPI, Haystack behind Hayhooks.  In turns each is asked by one caller and by eight,
-who ask again as soon as they have an answer.  Every question is new.  CPU is of the server's process; the node's own is
-beside it.  Loopback only; two and a half minutes of asking after everybody is filled.
+Each server is one process under uvicorn, over one node and one embedding server.  In turns each is asked by one caller
+and by eight, who ask again as soon as they have an answer.
 """
 
 from __future__ import annotations
@@ -77,7 +74,6 @@ def turn_figures(turns: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def served_table(record: BenchmarkRecord) -> str:
-    """For each number of callers a row a contender."""
     found = record.results
     parts = []
     for callers, rows in found["callers"].items():
@@ -118,7 +114,6 @@ class ServedContender:
 
 
 def opened(stack: ExitStack, count: int, node: str, embeddings: str) -> Iterator[tuple[str, ServedContender]]:
-    """Everybody by title, filled with *count* documents and serving."""
     sources = list(documents(count))
     for called, (name, program, configuration) in CONTENDERS.items():
         contender = stack.enter_context(

@@ -1,10 +1,6 @@
-"""A soak of the local stack: puts, overwrites, deletions and searches together, each answer judged.
+"""A soak of the local stack: puts, overwrites, deletions and searches together, each answer judged by tests/soak.py.
 
-    python -m benchmarks.soak [--minutes 10] [--write]
-
-Nothing stale: no answer shows a text that was replaced or deleted before the question was sent, as the service had said
-or as an answer had shown.  No error outside of the table of codes.  In the end the queue is empty, nothing is
-in the dead-letter queue, and the registry says of every document what the bucket holds.  1 where that is not so.
+python -m benchmarks.soak [--minutes 10] [--write]
 """
 
 from __future__ import annotations
@@ -29,7 +25,6 @@ def soak_table(record: BenchmarkRecord) -> str:
 
 
 def soak_rows(found: Mapping[str, Any]) -> list[str]:
-    """The figures of a soak as a Markdown table."""
     counts = found["counts"]
     changes = ", ".join(f"{counts.get(kind, 0):,} {kind}" for kind in ("created", "overwritten", "deleted"))
     by = ", ".join(f"{kind.removeprefix('searches ')} {count:,}" for kind, count in counts.items() if " " in kind)

@@ -78,7 +78,6 @@ def open_pairs(data: Path, name: str, split: str) -> list[Pair]:
 
 
 def status_of(pair: Pair, ask: SecondOpinion | None) -> tuple[ClaimStatus, str | None]:
-    """What the check says of a pair, and why."""
     checked = check_cited(pair.sentence, [Passage(pair.passage, id=1)], ask)
     return checked.status, checked.reason
 
@@ -137,7 +136,6 @@ def kinds(pairs: Sequence[Pair], ask: SecondOpinion | None) -> Iterator[list[str
 
 
 def balanced(pairs: Sequence[Pair], ask: SecondOpinion | None) -> tuple[float, float]:
-    """Balanced accuracy of the check, and of counting shared words."""
     ours = [(not pair.kind, status_of(pair, ask)[0] in STANDING) for pair in pairs]
     words = [(not pair.kind, _overlap(pair) >= OVERLAP) for pair in pairs]
     return _balanced(ours), _balanced(words)

@@ -150,7 +150,6 @@ class Haystack(Peer):
         return written
 
     def write(self, documents: list[Document]) -> int:
-        """Run the indexing pipeline; the number of chunks written."""
         written: int = self._indexing.run({"splitter": {"documents": documents}})["writer"]["documents_written"]
         self._client.indices.refresh(index=self._index_name)
         return written
@@ -169,7 +168,6 @@ class Haystack(Peer):
         return found
 
     def sync(self, folder: Path) -> int:
-        """Convert every file and run the pipeline; chunks written."""
         paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.txt"))}
         if self._cleans:
             now = {name: path.read_bytes() for name, path in paths.items()}

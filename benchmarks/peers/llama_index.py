@@ -117,7 +117,6 @@ class LlamaIndex(Peer):
         return best_documents([each.node.ref_doc_id or "" for each in found], limit)
 
     def sync(self, folder: Path) -> int:
-        """Read the folder and run the pipeline; chunks made."""
         self._folder = folder
         read = SimpleDirectoryReader(str(folder), recursive=True, filename_as_id=True).load_data()
         return len(self._pipeline_of_files.run(documents=read))

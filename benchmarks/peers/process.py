@@ -53,7 +53,6 @@ class PeerProcess:
         self._command = command or [str(python if name in NAMES else sys.executable), "-m", f"benchmarks.peers.{name}"]
 
     def __enter__(self) -> PeerProcess:
-        """Start it."""
         if not Path(self._command[0]).exists():
             raise PeerError(f"{self.name} is not installed: run `make bench-env`")
         self._log = tempfile.TemporaryFile()
@@ -92,7 +91,6 @@ class PeerProcess:
         self._log.close()
 
     def open(self, **place: Any) -> dict[str, Any]:
-        """Set it up; the fields are those of `serving.PeerPlace`."""
         return self.ask("open", timeout_s=OPEN_TIMEOUT_S, **place)
 
     def ask(self, op: str, *, timeout_s: float = ASK_TIMEOUT_S, **fields: Any) -> dict[str, Any]:
@@ -168,7 +166,6 @@ def pid_of(url: str) -> int | None:
 
 
 def title(name: str, configuration: str) -> str:
-    """What a contender is called in a table."""
     return f"{NAMES[name]}, {configuration}"
 
 

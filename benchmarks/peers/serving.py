@@ -67,7 +67,6 @@ class Peer:
     """Whether all configurations search the same index."""
 
     def open(self, place: PeerPlace) -> str:
-        """Set up for *place*; says its settings in one line."""
         raise NotImplementedError
 
     def add(self, documents: list[dict[str, str]]) -> int:
@@ -79,7 +78,6 @@ class Peer:
         return self.add(documents)
 
     def search(self, query: str, limit: int) -> list[str]:
-        """Ids of at most *limit* documents, best first, each once."""
         raise NotImplementedError
 
     def hits(self, query: str, limit: int) -> list[dict[str, str]]:
@@ -91,7 +89,6 @@ class Peer:
         raise NotImplementedError
 
     def answer(self, question: str) -> dict[str, Any]:
-        """An answer with citations: `{"answer": text, "citations": [{"id", "quote"?}]}`."""
         raise NotImplementedError
 
     def served(self) -> tuple[Any, str]:
@@ -108,7 +105,6 @@ def best_documents(ids: Sequence[str], limit: int) -> list[str]:
 
 
 def in_batches(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    """Slices of at most *size*."""
     for first in range(0, len(items), size):
         yield items[first : first + size]
 
