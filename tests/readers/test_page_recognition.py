@@ -6,20 +6,13 @@ import pytest
 
 from ragdrop.models.splitter import SemanticSplitter
 from readers.content import ContentParser
-from readers.errors import EmptyFileError, UnsupportedFormatError
+from readers.errors import UnsupportedFormatError
 from readers.formats import read_here
 from readers.isolated_reader import IsolatedReader
 from readers.pages.page_recognition import MAX_PAGES, PageRecognition, PictureRecognizer, RecognizedText
 from readers.pages.pdf import picture_of
 from readers.parsed import ParsedDocument
 from tests import document_files
-
-
-class Draws:
-    """Draws in this process."""
-
-    def picture(self, body: bytes, page: int) -> bytes | None:
-        return picture_of(body, page)
 
 
 class Says:
@@ -36,7 +29,7 @@ class Says:
 
 
 def parser_of(recognizer: PictureRecognizer) -> ContentParser:
-    return ContentParser(read_here, PageRecognition(recognizer, Draws()))
+    return ContentParser(read_here, PageRecognition(recognizer, picture_of))
 
 
 def place_of(document: ParsedDocument, words: str) -> tuple[str | None, int | None]:
@@ -48,44 +41,11 @@ def place_of(document: ParsedDocument, words: str) -> tuple[str | None, int | No
 PNG = b"\x89PNG\r\n\x1a\n rest"
 
 
-class DrawsTheSame:
-    """Draws no page, as that takes its time."""
-
-    def picture(self, body: bytes, page: int) -> bytes | None:
-        return PNG
-
-
-def test_only_pages_without_text_are_recognised_and_their_places_say_so() -> None:
-    says = Says()
-
-    document = parser_of(says).parse(document_files.pdf(["Call Ann."], document_files.SCAN, ["Bye."]), name="a.pdf")
-
-    assert document.text == "Call Ann.\n\nThe pump leaks.\n\nBye.\n\n"
-    assert [picture[:8] for picture in says.pictures] == [b"\x89PNG\r\n\x1a\n"]
-    assert place_of(document, "leaks") == ("page 2, read by OCR (93 %)", 2)
-    assert place_of(document, "Bye") == ("page 3", 3)
-    assert document.warnings == ("1 pages are read by OCR, with a confidence of 93 %: 2",)
-
-
-def test_a_scan_is_read_whole_and_low_confidence_is_a_warning() -> None:
-    pages = [document_files.SCAN] * 2
-
-    document = parser_of(Says(confidence=0.61)).parse(document_files.pdf(*pages), name="a.pdf")
-
-    assert document.text == "The pump leaks.\n\n" * 2
-    assert document.warnings[1] == "OCR is unsure of pages 1 (61 %), 2 (61 %): check quotes of them"
-
-
-def test_a_scan_in_which_nothing_is_recognised_is_empty() -> None:
-    with pytest.raises(EmptyFileError):
-        parser_of(Says("")).parse(document_files.pdf(document_files.SCAN), name="a.pdf")
-
-
 def test_pages_over_the_limit_are_named() -> None:
     says = Says()
     body = document_files.pdf(*[document_files.SCAN] * (MAX_PAGES + 5))
 
-    document = ContentParser(read_here, PageRecognition(says, DrawsTheSame())).parse(body, name="a.pdf")
+    document = ContentParser(read_here, PageRecognition(says, lambda *_: PNG)).parse(body, name="a.pdf")
 
     assert len(says.pictures) == MAX_PAGES
     assert document.warnings[-1].startswith("5 pages without a text layer were not read by OCR")

@@ -59,7 +59,7 @@ class ScanWorld(World):
     def __init__(self, recognizer: SlowRecognizer | None = None) -> None:
         self.recognizer, self.drawer = recognizer or SlowRecognizer(), DrawsPages()
         super().__init__(
-            parser=ContentParser(read_here, PageRecognition(DeadlineRecognizer(self.recognizer), self.drawer))
+            parser=ContentParser(read_here, PageRecognition(DeadlineRecognizer(self.recognizer), self.drawer.picture))
         )
 
     def deliver(self, *deliveries: Delivery, left_s: float = INVOCATION_S) -> list[Delivery]:

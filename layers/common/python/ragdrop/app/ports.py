@@ -284,7 +284,7 @@ class Ports:
         from ragdrop.ingest.parse import DeadlineRecognizer
         from readers.pages.page_recognition import PageRecognition
 
-        return ContentParser(reader, PageRecognition(DeadlineRecognizer(recognizer), reader))
+        return ContentParser(reader, PageRecognition(DeadlineRecognizer(recognizer), reader.picture))
 
     def _text_recognizer(self) -> TextRecognizer | None:
         """Connect to the service or to Textract, if OCR_URL names one."""

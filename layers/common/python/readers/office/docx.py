@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import zipfile
-import zlib
 from collections.abc import Iterator
 from html import escape
 from typing import Any
@@ -16,21 +14,13 @@ import mammoth
 from readers.errors import CorruptFileError
 from readers.formats import DOCX
 from readers.html import read_markup
+from readers.markdown_writer import one_line
 from readers.office.docx_markup import WordPackage, with_labels
+from readers.office.package import BROKEN
 from readers.parsed import ParsedDocument
 
 _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fresh"
-_BROKEN = (
-    zipfile.BadZipFile,
-    zlib.error,
-    ExpatError,
-    LookupError,
-    ValueError,
-    AttributeError,
-    TypeError,
-    OSError,
-    ParseError,
-)
+_BROKEN = (*BROKEN, ExpatError, ParseError, AttributeError, TypeError)
 
 
 def read_docx(body: bytes) -> ParsedDocument:
@@ -38,49 +28,34 @@ def read_docx(body: bytes) -> ParsedDocument:
 
     Paragraphs of headers stand once before the body, those of footers once behind it; a picture is its description.
     """
+    bare = 0
+
+    def described(picture: Any) -> list[Any]:
+        nonlocal bare
+        words = one_line(picture.alt_text or "")
+        bare += not words
+        return [mammoth.html.text(f"[{words}]")] if words else []
+
     try:
         package = WordPackage(body)
         package.refuse_entities()
-        pictures = _Pictures()
-        page = mammoth.convert_to_html(
-            io.BytesIO(package.readable()), style_map=_STYLES, convert_image=pictures.described
-        )
+        page = mammoth.convert_to_html(io.BytesIO(package.readable()), style_map=_STYLES, convert_image=described)
         headers, footers, damaged = package.margins()
         missing = tuple(package.left_out())
-    except _BROKEN as exc:
-        raise CorruptFileError(f"the Word document cannot be read ({type(exc).__name__})") from exc
     except NotImplementedError as exc:
         raise CorruptFileError("the Word document is packed in a way that is not known") from exc
+    except _BROKEN as exc:
+        raise CorruptFileError(f"the Word document cannot be read ({type(exc).__name__})") from exc
     failed = any(message.type == "error" for message in page.messages)
     warnings = (
         *(["a part of the Word document could not be read"] if failed else []),
         *damaged,
         *missing,
-        *pictures.warnings(),
+        *([f"{bare} pictures of the Word document are left out"] if bare else []),
         *_unread(page, package.unread),
     )
-    return read_markup(f"<body>{_as_html(headers)}{with_labels(page.value)}{_as_html(footers)}</body>", DOCX, warnings)
-
-
-def _as_html(paragraphs: list[str]) -> str:
-    return "".join(f"<p>{escape(paragraph, quote=False)}</p>" for paragraph in paragraphs)
-
-
-class _Pictures:
-    """Puts the description of a picture in its place, and counts the pictures that have none."""
-
-    def __init__(self) -> None:
-        self._bare = 0
-
-    def described(self, picture: Any) -> list[Any]:
-        """What mammoth writes for *picture*."""
-        words = " ".join((picture.alt_text or "").split())
-        self._bare += not words
-        return [mammoth.html.text(f"[{words}]")] if words else []
-
-    def warnings(self) -> tuple[str, ...]:
-        """A warning where pictures were left out."""
-        return (f"{self._bare} pictures of the Word document are left out",) if self._bare else ()
+    before, behind = ("".join(f"<p>{escape(each, quote=False)}</p>" for each in part) for part in (headers, footers))
+    return read_markup(f"<body>{before}{with_labels(page.value)}{behind}</body>", DOCX, warnings)
 
 
 def _unread(page: Any, numbers: int) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 from xml.etree.ElementTree import Element
 
 from readers.errors import CorruptFileError, refuse_over
@@ -20,22 +20,12 @@ _FORMS = {"i": "lowerRoman", "I": "upperRoman", "a": "lowerLetter", "A": "upperL
 _POSITION = re.compile(r"(super|sub|-?\d+)")
 
 
-class _Level(NamedTuple):
-    """How a level of a list or of headings is numbered; an empty *form* is a bullet or nothing."""
-
-    form: str
-    prefix: str
-    suffix: str
-    shown: int
-    start: int
-
-
 class TextStyles:
     """The styles of a document, from the parts that define them; a missing part is None."""
 
     def __init__(self, roots: Iterable[Element | None]) -> None:
         self._styles: dict[str, Element] = {}
-        self._levels: dict[str, dict[int, _Level]] = {}
+        self._levels: dict[str, dict[int, Element]] = {}
         for root in (root for root in roots if root is not None):
             for node in root.iter():
                 kind = local(node)
@@ -43,7 +33,7 @@ class TextStyles:
                     self._styles[attribute(node, "name")] = node
                 elif kind in {"list-style", "outline-style"}:
                     name = attribute(node, "name") if kind == "list-style" else ""
-                    self._levels[name] = {integer(attribute(each, "level"), 1): _level(each) for each in node}
+                    self._levels[name] = {integer(attribute(each, "level"), 1): each for each in node}
         self._cached: dict[str, tuple[str, bool]] = {}
 
     def written(self, text: str, style: str, before: str) -> str:
@@ -70,7 +60,7 @@ class TextStyles:
             self._cached[name] = ("" if found is None or found[1] == "0" else found[1], line not in {"", "none"})
         return self._cached[name]
 
-    def levels(self, style: str) -> dict[int, _Level]:
+    def levels(self, style: str) -> dict[int, Element]:
         """The levels of a list style, from 1; those of headings where it is empty."""
         return self._levels.get(style, {})
 
@@ -96,26 +86,23 @@ class TextNumbers:
         own = levels.get(level)
         if own is None:
             return ""
-        counts[level] = integer(start, counts.get(level, own.start - 1) + 1)
+        counts[level] = integer(start, counts.get(level, _start(own) - 1) + 1)
         for each in [each for each in counts if each > level]:
             del counts[each]
-        if not own.form:
+        if not attribute(own, "num-format"):
             return ""
-        shown = [at for at in range(max(level - own.shown, 0) + 1, level + 1) if at in levels and levels[at].form]
+        first = max(level - integer(attribute(own, "display-levels"), 1), 0) + 1
+        forms = {at: attribute(levels[at], "num-format") for at in range(first, level + 1) if at in levels}
         numbers = (
-            FORMS[_FORMS.get(levels[at].form[:1], "decimal")](counts.get(at, levels[at].start)) or "" for at in shown
+            FORMS[_FORMS.get(form[:1], "decimal")](counts.get(at, _start(levels[at]))) or ""
+            for at, form in forms.items()
+            if form
         )
-        return f"{own.prefix}{'.'.join(numbers)}{own.suffix}".strip()
+        return f"{attribute(own, 'num-prefix')}{'.'.join(numbers)}{attribute(own, 'num-suffix')}".strip()
 
 
-def _level(node: Element) -> _Level:
-    return _Level(
-        attribute(node, "num-format"),
-        attribute(node, "num-prefix"),
-        attribute(node, "num-suffix"),
-        integer(attribute(node, "display-levels"), 1),
-        integer(attribute(node, "start-value"), 1),
-    )
+def _start(level: Element) -> int:
+    return integer(attribute(level, "start-value"), 1)
 
 
 MAX_SLIDES = 5_000

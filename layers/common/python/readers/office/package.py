@@ -20,7 +20,7 @@ MAX_PARTS = 10_000
 MAX_DEPTH = 200
 RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _ENTITY = re.compile(rb"<\0?!\0?E\0?N\0?T\0?I\0?T\0?Y")
-_BROKEN = (zipfile.BadZipFile, zlib.error, LookupError, ValueError, OSError, NotImplementedError, EOFError)
+BROKEN = (zipfile.BadZipFile, zlib.error, LookupError, ValueError, OSError, NotImplementedError, EOFError)
 
 
 class Package:
@@ -30,7 +30,7 @@ class Package:
         self.what = what
         try:
             self._archive = zipfile.ZipFile(io.BytesIO(body))
-        except _BROKEN as exc:
+        except BROKEN as exc:
             message = f"{what} is damaged or not whole ({type(exc).__name__}); open it in its program and save it again"
             raise CorruptFileError(message) from exc
         self._check(self._archive.infolist())
@@ -53,7 +53,7 @@ class Package:
         """The bytes of a part; None if there is no such part or it is damaged."""
         try:
             return self._archive.read(name)
-        except _BROKEN:
+        except BROKEN:
             self.damaged |= {name} & self.names
             return None
         except RuntimeError as exc:  # what zipfile raises for a part that wants a password
@@ -73,7 +73,7 @@ class Package:
                 try:
                     with self._archive.open(name) as opened:
                         head = opened.read(65_536)
-                except _BROKEN as exc:
+                except BROKEN as exc:
                     message = f"a part of {self.what} cannot be unpacked; open it in its program and save it again"
                     raise CorruptFileError(message) from exc
                 if _ENTITY.search(head):

@@ -78,23 +78,15 @@ class PictureRecognizer(Protocol):
         ...
 
 
-class PageDrawer(Protocol):
-    """Draws a page of a PDF."""
-
-    def picture(self, body: bytes, page: int) -> bytes | None:
-        """A PNG of a page, by its number from 0; None if it shows no picture."""
-        ...
-
-
 class PageRecognition:
     """Adds recognised text to what a reader found.
 
     Args:
         recognizer: Reads pictures.
-        drawer: Draws pages; an IsolatedReader.
+        drawer: Draws a page of a PDF by its number from 0, as `IsolatedReader.picture` does.
     """
 
-    def __init__(self, recognizer: PictureRecognizer, drawer: PageDrawer) -> None:
+    def __init__(self, recognizer: PictureRecognizer, drawer: Callable[[bytes, int], bytes | None]) -> None:
         self._recognizer, self._drawer = recognizer, drawer
 
     def of_picture(self, body: bytes, media_type: str, scan: Scan | None) -> ParsedDocument:
@@ -122,7 +114,7 @@ class PageRecognition:
         """
 
         def draw(page: int) -> bytes | None:
-            return self._drawer.picture(body, page)
+            return self._drawer(body, page)
 
         try:
             document = read()
