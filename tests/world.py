@@ -131,7 +131,7 @@ class World:
         )
         if ingest:
             self.changed(path)
-        return stored.version_id
+        return str(stored.version_id)
 
     def delete(self, path: str, *, ingest: bool = True) -> None:
         """Put a delete marker on an object and, unless *ingest* is False, let its event arrive."""
@@ -173,7 +173,7 @@ class World:
 
     def head(self, path: str) -> Head:
         """The registry's head of a document, which must be there."""
-        head = self.registry.head(self.key(path))
+        head: Head | None = self.registry.head(self.key(path))
         assert head is not None
         return head
 
@@ -185,7 +185,7 @@ class World:
         """Chunks in the index, superseded ones too."""
         tenant = self.registry.tenant(self.tenant)
         assert tenant is not None
-        return self.index.count(tenant.index, Deadline.after(10))
+        return int(self.index.count(tenant.index, Deadline.after(10)))
 
 
 def as_json(value: str | bytes) -> Any:

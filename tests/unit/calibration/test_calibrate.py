@@ -8,6 +8,7 @@ from ragdrop.calibration.calibrate import Calibrated
 from ragdrop.calibration.shipped_calibrations import calibration_of
 from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import ConflictError, InvalidParamsError
 from tests.world import TENANT, World
 
@@ -43,7 +44,7 @@ def calibrate(world: World, *, dry_run: bool = False) -> Calibrated:
 
 
 def stored(world: World) -> Calibration | None:
-    tenant = world.registry.tenant(TENANT)
+    tenant: Tenant | None = world.registry.tenant(TENANT)
     assert tenant is not None
     return tenant.calibration
 
