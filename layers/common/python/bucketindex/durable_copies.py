@@ -14,9 +14,8 @@ from bucketindex.views import Views
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import IndexLostError
-from ragdrop.ports import ObjectStore
 from ragdrop.ports.indexes import SMALL_BYTES, IndexFaults, Reading
-from ragdrop.ports.object_store import ListedObject
+from ragdrop.ports.object_store import ListedObject, ObjectStore
 
 logger = logging.getLogger(__name__)
 

@@ -34,7 +34,7 @@ from bucketindex.segment import (
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, DeadlineError, IndexLostError
-from ragdrop.ports import ObjectStore
+from ragdrop.ports.object_store import ObjectStore
 
 MISSING = "a segment of the index is not in the bucket"
 

@@ -30,7 +30,7 @@ from ragdrop.generate.ask import AskEvent, SourcesFound
 from ragdrop.generate.budget import estimate_tokens
 from ragdrop.generate.conversations import Turn
 from ragdrop.generate.prompt import CondenseConversation
-from ragdrop.ports import Embedder
+from ragdrop.ports.model_services import Embedder
 from ragdrop.query.understand import visible_vaults
 from ragdrop.tenants.directory import TenantDirectory
 

@@ -29,7 +29,9 @@ from ragdrop.tenants.delete import DeleteTenant
 
 if TYPE_CHECKING:
     from ragdrop.config import Settings
-    from ragdrop.ports import ChunkIndex, MessageQueue, Registry
+    from ragdrop.ports.indexes import ChunkIndex
+    from ragdrop.ports.message_queue import MessageQueue
+    from ragdrop.ports.registry import Registry
 
 
 @dataclass

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from bucketindex.index import BucketChunkIndex
     from ragdrop.ingest.revision_store import RevisionStore
     from ragdrop.models.http import OpenAiHttp
-    from ragdrop.ports import ChatModel, ChunkIndex, Embedder, MessageQueue, ObjectStore, Registry, TextRecognizer
-    from ragdrop.ports.indexes import ManifestStore
-    from ragdrop.ports.message_queue import WiringProbe
-    from ragdrop.ports.model_services import ClaimVerifier, ModelList, Prompter, Reranker
-    from ragdrop.ports.reading import Parser, Splitter
-    from ragdrop.ports.registry import HopLimits, RequestCounts, TokenVerifier
+    from ragdrop.ports.indexes import ChunkIndex, ManifestStore
+    from ragdrop.ports.message_queue import MessageQueue, WiringProbe
+    from ragdrop.ports.model_services import ChatModel, ClaimVerifier, Embedder, ModelList, Prompter, Reranker
+    from ragdrop.ports.object_store import ObjectStore
+    from ragdrop.ports.reading import Parser, Splitter, TextRecognizer
+    from ragdrop.ports.registry import HopLimits, Registry, RequestCounts, TokenVerifier
     from ragdrop.ports.shared_state import BreakerStore, Receipts, StoredReplies, VisitedCache
     from ragdrop.ports.telemetry import Metrics, Telemetry, Tracer
     from ragdrop.resilience.breakers import Breakers

@@ -18,7 +18,7 @@ from ragdrop.query.understand import UnderstandQuery
 from ragdrop.query.view import LiveViews
 
 if TYPE_CHECKING:
-    from ragdrop.ports import LayeredIndex
+    from ragdrop.ports.indexes import LayeredIndex
 
 
 @dataclass(slots=True)

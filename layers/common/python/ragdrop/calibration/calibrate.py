@@ -25,7 +25,9 @@ from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import ConflictError, DependencyError, InvalidParamsError
 from ragdrop.ingest.revision_store import RevisionStore
-from ragdrop.ports import ChunkIndex, Embedder, Registry
+from ragdrop.ports.indexes import ChunkIndex
+from ragdrop.ports.model_services import Embedder
+from ragdrop.ports.registry import Registry
 from ragdrop.tenants.directory import TenantDirectory
 
 logger = logging.getLogger(__name__)

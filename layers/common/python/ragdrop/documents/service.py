@@ -26,9 +26,9 @@ from ragdrop.errors import (
 )
 from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
 from ragdrop.ingest.revision_store import RevisionStore
-from ragdrop.ports import Claim, MessageQueue, ObjectStore, Registry, StoredObject
-from ragdrop.ports.object_store import NO_PRECONDITION, Precondition, PresignedForm
-from ragdrop.ports.registry import Checkpoint
+from ragdrop.ports.message_queue import MessageQueue
+from ragdrop.ports.object_store import NO_PRECONDITION, ObjectStore, Precondition, PresignedForm, StoredObject
+from ragdrop.ports.registry import Checkpoint, Claim, Registry
 from ragdrop.ports.shared_state import StoredReplies
 from ragdrop.ports.telemetry import DocumentUsage, Telemetry
 from ragdrop.query.follow_links import resolve_links, targets_of

@@ -19,8 +19,7 @@ from ragdrop.generate.citations import AnswerReader
 from ragdrop.generate.prompt import PreparedPrompt, PreparePrompt
 from ragdrop.generate.store_receipts import StoreReceipts
 from ragdrop.generate.verify import AskVerifier
-from ragdrop.ports import ChatModel, Completion, Prompt
-from ragdrop.ports.model_services import ClaimVerifier
+from ragdrop.ports.model_services import ChatModel, ClaimVerifier, Completion, Prompt
 from ragdrop.ports.telemetry import Operation, QueryReport, Tracer
 from ragdrop.query.pipeline import Observe, report_of
 from ragdrop.query.view import ResolveQueryView

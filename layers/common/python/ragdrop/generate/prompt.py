@@ -23,7 +23,7 @@ from ragdrop.generate.conversations import (
     last_words,
     read_condensed,
 )
-from ragdrop.ports import ChatModel, Message, Prompt, Prompter, PromptRequest
+from ragdrop.ports.model_services import ChatModel, Message, Prompt, Prompter, PromptRequest
 from ragdrop.query.cache import Searching
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import in_force

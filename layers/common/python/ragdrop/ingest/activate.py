@@ -15,8 +15,8 @@ from ragdrop.errors import DocumentError
 from ragdrop.ingest.index_revision import IndexRevision
 from ragdrop.ingest.reconcile_rules import obsolete_before
 from ragdrop.ingest.write_chunks import WrittenRevision
-from ragdrop.ports import ChunkIndex, Registry
-from ragdrop.ports.registry import head_pages
+from ragdrop.ports.indexes import ChunkIndex
+from ragdrop.ports.registry import Registry, head_pages
 from ragdrop.ports.telemetry import Metrics
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import in_force

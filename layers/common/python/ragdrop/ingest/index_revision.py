@@ -19,8 +19,9 @@ from ragdrop.ingest.metadata import MAX_SIDECAR_BYTES, facts_of, read_sidecar
 from ragdrop.ingest.parse import SavedPages, parse
 from ragdrop.ingest.revision_store import KnownVectors, RevisionStore, StoredRevision
 from ragdrop.ingest.write_chunks import CopyRevision, Cut, Known, Unfinished, WriteChunks, WrittenRevision
-from ragdrop.ports import ObjectStore, Parser, Registry, StoredObject
-from ragdrop.ports.registry import Checkpoint
+from ragdrop.ports.object_store import ObjectStore, StoredObject
+from ragdrop.ports.reading import Parser
+from ragdrop.ports.registry import Checkpoint, Registry
 from ragdrop.tenants.settings_in_force import categories_in_force, mentions_in_force
 from readers.parsed import MAX_SHOWN_CHARACTERS, ParsedDocument, WrittenLink
 

@@ -22,7 +22,8 @@ from ragdrop.errors import (
     UnsupportedMediaTypeError,
 )
 from ragdrop.ingest.revision_store import pages_name
-from ragdrop.ports import ObjectStore, Parser, TextRecognizer
+from ragdrop.ports.object_store import ObjectStore
+from ragdrop.ports.reading import Parser, TextRecognizer
 from readers import errors
 from readers.pages.page_recognition import RecognizedPages, RecognizedText, Scan
 from readers.parsed import ParsedDocument

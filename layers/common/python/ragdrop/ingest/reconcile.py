@@ -20,8 +20,9 @@ from ragdrop.ingest.index_revision import IndexRevision, ParsedRevision
 from ragdrop.ingest.reconcile_key import ReconcileKey, Work
 from ragdrop.ingest.reconcile_rules import MAX_RECEIVES, obsolete_before, retry_delay_s
 from ragdrop.ingest.write_chunks import AT_ONCE, Known, Stop, Unfinished, WriteParts, WrittenRevision
-from ragdrop.ports import MergingIndex, MessageQueue, Registry
-from ragdrop.ports.message_queue import Change, Delivery, MergeRequest
+from ragdrop.ports.indexes import MergingIndex
+from ragdrop.ports.message_queue import Change, Delivery, MergeRequest, MessageQueue
+from ragdrop.ports.registry import Registry
 from ragdrop.tenants.directory import TenantDirectory
 
 logger = logging.getLogger(__name__)

@@ -26,8 +26,9 @@ from ragdrop.ingest.reconcile_rules import (
     stage_of,
 )
 from ragdrop.ingest.write_chunks import Unfinished, WriteParts
-from ragdrop.ports import Claim, ObjectStore, Registry, StoredObject
 from ragdrop.ports.message_queue import Change, Delivery
+from ragdrop.ports.object_store import ObjectStore, StoredObject
+from ragdrop.ports.registry import Claim, Registry
 from ragdrop.tenants.admission import AdmissionRecords
 from ragdrop.tenants.settings_files import ApplySettings
 

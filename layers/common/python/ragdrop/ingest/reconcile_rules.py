@@ -8,7 +8,7 @@ from enum import Enum, auto
 from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.history import STAGE, WAITING
 from ragdrop.domain.keys import NAME_PATTERN
-from ragdrop.ports import StoredObject
+from ragdrop.ports.object_store import StoredObject
 
 SETTLE_S = 70.0  # after a promotion: every environment has read the tenant's item by then, a stale one too
 LEASE_S = 780  # the queue's visibility timeout; a test compares the template with it

@@ -26,7 +26,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import Link, followable
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.tenants import ActiveIndex
-from ragdrop.ports import ObjectStore
+from ragdrop.ports.object_store import ObjectStore
 
 if TYPE_CHECKING:  # only ingest loads the readers
     from readers.parsed import ParsedDocument

@@ -18,9 +18,11 @@ from ragdrop.domain.tenants import ActiveIndex, IndexRef, Tenant
 from ragdrop.errors import DeadlineError, DependencyError, EmptyDocumentError, ObjectStoreError
 from ragdrop.ingest.reconcile_rules import LEASE_S
 from ragdrop.ingest.revision_store import KnownVectors, RevisionStore, StoredRevision, stored_links
-from ragdrop.ports import ChunkIndex, Embedder, MessageQueue, Registry, Splitter
-from ragdrop.ports.message_queue import Continuation, Delivery
-from ragdrop.ports.registry import Checkpoint, HopLimits
+from ragdrop.ports.indexes import ChunkIndex
+from ragdrop.ports.message_queue import Continuation, Delivery, MessageQueue
+from ragdrop.ports.model_services import Embedder
+from ragdrop.ports.reading import Splitter
+from ragdrop.ports.registry import Checkpoint, HopLimits, Registry
 from ragdrop.tenants.settings_in_force import chunking_in_force
 from readers.parsed import ParsedDocument
 

@@ -12,7 +12,7 @@ import httpx
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DeadlineError, DependencyError, GenerationError
 from ragdrop.models.http import OpenAiHttp, missing_model, problem
-from ragdrop.ports import Completion, Message
+from ragdrop.ports.model_services import Completion, Message
 
 SERVICE = "chat"
 PATH = "/chat/completions"

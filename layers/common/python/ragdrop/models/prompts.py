@@ -12,7 +12,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from ragdrop.domain.answers import AnswerStyle, Source
 from ragdrop.errors import InvalidParamsError
-from ragdrop.ports import Message, Prompt, PromptRequest
+from ragdrop.ports.model_services import Message, Prompt, PromptRequest
 
 MARK_DIGITS = 12
 MAX_RENDERED_CHARACTERS = 200_000  # of a custom template, without the sources

@@ -15,7 +15,7 @@ from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import ProjectNotActivatedError, RagdropError
 from ragdrop.past.record import check_visible
 from ragdrop.past.stages import AskGolden, in_parallel
-from ragdrop.ports import Registry
+from ragdrop.ports.registry import Registry
 from ragdrop.ports.telemetry import Metrics
 from ragdrop.tenants.directory import TenantDirectory
 

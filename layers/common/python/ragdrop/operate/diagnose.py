@@ -14,9 +14,11 @@ from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.errors import RagdropError
 from ragdrop.operate.health import faults_of
 from ragdrop.operate.restore import names_under
-from ragdrop.ports import ChunkIndex, Embedder, ObjectStore, Registry
+from ragdrop.ports.indexes import ChunkIndex
 from ragdrop.ports.message_queue import Verdict, Wiring, embedding_verdict, prefix_verdict, wiring_verdict
-from ragdrop.ports.model_services import ModelList
+from ragdrop.ports.model_services import Embedder, ModelList
+from ragdrop.ports.object_store import ObjectStore
+from ragdrop.ports.registry import Registry
 from ragdrop.tenants.admission import ADMITTED
 
 STEP_S = 30.0

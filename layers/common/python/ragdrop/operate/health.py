@@ -15,9 +15,10 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import ConfigurationError, DependencyError
-from ragdrop.ports import ChatModel, ChunkIndex, Embedder, Message, ObjectStore, Registry
-from ragdrop.ports.indexes import IndexFaults
-from ragdrop.ports.model_services import ModelList
+from ragdrop.ports.indexes import ChunkIndex, IndexFaults
+from ragdrop.ports.model_services import ChatModel, Embedder, Message, ModelList
+from ragdrop.ports.object_store import ObjectStore
+from ragdrop.ports.registry import Registry
 from ragdrop.resilience.breakers import Breakers
 
 SHALLOW_S = 2.0

@@ -12,8 +12,9 @@ from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.tenants import IndexRef, Tenant
 from ragdrop.domain.times import seconds_of
 from ragdrop.ingest.revision_store import RevisionStore, revision_of, tenant_prefix
-from ragdrop.ports import ChunkIndex, ObjectStore, Registry
-from ragdrop.ports.object_store import ListedObject
+from ragdrop.ports.indexes import ChunkIndex
+from ragdrop.ports.object_store import ListedObject, ObjectStore
+from ragdrop.ports.registry import Registry
 
 PAGE = 1_000
 HEADS_AT_ONCE = 100  # what one batch read of the registry takes

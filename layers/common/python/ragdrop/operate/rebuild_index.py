@@ -14,9 +14,8 @@ from ragdrop.domain.documents import Detail, Head
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import IndexLostError
 from ragdrop.ingest.revision_store import RevisionStore, StoredRevision
-from ragdrop.ports import ChunkIndex, Registry
-from ragdrop.ports.indexes import SOME_BYTES, Reading
-from ragdrop.ports.registry import head_pages
+from ragdrop.ports.indexes import SOME_BYTES, ChunkIndex, Reading
+from ragdrop.ports.registry import Registry, head_pages
 from ragdrop.ports.telemetry import Metrics
 
 logger = logging.getLogger(__name__)

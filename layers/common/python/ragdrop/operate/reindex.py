@@ -19,8 +19,8 @@ from ragdrop.errors import ConflictError, DatabaseError, InvalidParamsError
 from ragdrop.ingest.reconcile_rules import obsolete_before
 from ragdrop.ingest.revision_store import RevisionStore, StoredRevision
 from ragdrop.ingest.write_chunks import CopyRevision
-from ragdrop.ports import ChunkIndex, Registry
-from ragdrop.ports.registry import head_pages
+from ragdrop.ports.indexes import ChunkIndex
+from ragdrop.ports.registry import Registry, head_pages
 
 MAX_PASSES = 10  # each pass copies what changed during the one before: under writes the last ones are short
 SAMPLE = 20  # documents whose own vectors must find them before the switch

@@ -18,9 +18,9 @@ from ragdrop.domain.tenants import ActiveIndex, index_name
 from ragdrop.errors import ConflictError, InvalidParamsError
 from ragdrop.ingest.reconcile_key import ReconcileKey
 from ragdrop.operate.sweep import Notes, Sweep
-from ragdrop.ports import ObjectStore, Registry
 from ragdrop.ports.message_queue import Change, Delivery
-from ragdrop.ports.registry import head_pages
+from ragdrop.ports.object_store import ObjectStore
+from ragdrop.ports.registry import Registry, head_pages
 from ragdrop.tenants.administer import AdministerTenants
 
 logger = logging.getLogger(__name__)

@@ -20,8 +20,9 @@ from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import seconds_of
 from ragdrop.errors import InvalidParamsError
 from ragdrop.operate.leftovers import RemoveDerived, RemoveOrphans
-from ragdrop.ports import MessageQueue, ObjectStore, Registry
-from ragdrop.ports.object_store import ListedObject
+from ragdrop.ports.message_queue import MessageQueue
+from ragdrop.ports.object_store import ListedObject, ObjectStore
+from ragdrop.ports.registry import Registry
 
 MAX_GONE = 20  # documents of a vault that may be gone in a day before their share is asked for
 MAX_GONE_SHARE = 0.2

@@ -19,8 +19,8 @@ from ragdrop.ingest.reconcile import MergeSegments
 from ragdrop.operate.canaries import Canaries
 from ragdrop.operate.rebuild_index import RebuildIndex, Rebuilt
 from ragdrop.operate.sweep import Sweep, SweepReport
-from ragdrop.ports import Registry
 from ragdrop.ports.indexes import NAMES_ALONE, SOME_BYTES, Reading
+from ragdrop.ports.registry import Registry
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,8 @@ from ragdrop.domain.tenants import Caller, IndexRef, Tenant
 from ragdrop.errors import InvalidParamsError, ProjectNotActivatedError
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.past.record import PAGE, change_pages
-from ragdrop.ports import LayeredIndex, Registry, SearchableIndex
+from ragdrop.ports.indexes import LayeredIndex, SearchableIndex
+from ragdrop.ports.registry import Registry
 from ragdrop.query.understand import visible_vaults
 from ragdrop.query.view import LiveViews, View
 from ragdrop.tenants.directory import TenantDirectory

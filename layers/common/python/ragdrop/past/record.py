@@ -14,7 +14,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DocumentNotFoundError, InvalidParamsError
 from ragdrop.ingest.revision_store import RevisionStore
-from ragdrop.ports import Registry
+from ragdrop.ports.registry import Registry
 
 PAGE = 1_000  # changes of one read
 MAX_PASSAGES = 20  # shown of each kind

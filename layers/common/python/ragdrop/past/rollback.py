@@ -25,8 +25,8 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import InvalidParamsError
 from ragdrop.past.record import change_pages, check_visible
-from ragdrop.ports import ObjectStore, Registry
-from ragdrop.ports.registry import head_pages
+from ragdrop.ports.object_store import ObjectStore
+from ragdrop.ports.registry import Registry, head_pages
 
 PAGE = 1_000
 AT_ONCE = 8  # documents put back beside each other: up to six requests of S3 each

@@ -17,8 +17,9 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.errors import ConflictError, DatabaseError, InvalidParamsError, ProjectNotActivatedError
 from ragdrop.ingest.reconcile_rules import stage_of
 from ragdrop.past.record import check_visible
-from ragdrop.ports import MessageQueue, ObjectStore, Registry
-from ragdrop.ports.registry import head_pages
+from ragdrop.ports.message_queue import MessageQueue
+from ragdrop.ports.object_store import ObjectStore
+from ragdrop.ports.registry import Registry, head_pages
 from ragdrop.query.cache import Searching
 from ragdrop.tenants.admission import AdmissionRecords
 from ragdrop.tenants.directory import TenantDirectory

@@ -26,7 +26,7 @@ from ragdrop.errors import (
     CircuitOpenError,
     DatabaseError,
 )
-from ragdrop.ports import Embedder
+from ragdrop.ports.model_services import Embedder
 from ragdrop.ports.telemetry import Telemetry
 from ragdrop.query.view import LiveViews
 from ragdrop.resilience.breakers import INDEX, REGISTRY, Breakers

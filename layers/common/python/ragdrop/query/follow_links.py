@@ -16,7 +16,8 @@ from ragdrop.domain.links import Link, Reference, candidates, reference
 from ragdrop.domain.retrieval import Followed, FoundChunk, FoundDocument, LinkedDocument
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import DatabaseError
-from ragdrop.ports import Registry, VisitedCache
+from ragdrop.ports.registry import Registry
+from ragdrop.ports.shared_state import VisitedCache
 from ragdrop.query.candidates import filter_tenant
 from ragdrop.query.view import View
 

@@ -11,8 +11,8 @@ from typing import TypeVar
 from ragdrop.domain.chunks import Filters
 from ragdrop.domain.deadlines import FOLDERS, RERANK, Deadline
 from ragdrop.errors import DependencyError
-from ragdrop.ports import ChatModel, Message, Registry
-from ragdrop.ports.model_services import Reranker
+from ragdrop.ports.model_services import ChatModel, Message, Reranker
+from ragdrop.ports.registry import Registry
 from ragdrop.query.understand import RankedFolders
 
 logger = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from ragdrop.domain.models import spent
 from ragdrop.domain.retrieval import NOTHING_SEARCHED, Query, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError, DependencyError, IndexLostError, RagdropError
-from ragdrop.ports import SearchableIndex
+from ragdrop.ports.indexes import SearchableIndex
 from ragdrop.ports.telemetry import Metrics, Operation, QueryReport, failure_of, filters_of, scope_of
 from ragdrop.query.cache import Searching
 from ragdrop.query.search import Search

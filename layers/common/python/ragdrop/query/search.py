@@ -34,7 +34,7 @@ from ragdrop.errors import (
     IndexMovedError,
     ModelNotFoundError,
 )
-from ragdrop.ports import SearchableIndex
+from ragdrop.ports.indexes import SearchableIndex
 from ragdrop.ports.model_services import Reranker
 from ragdrop.ports.telemetry import Tracer
 from ragdrop.query.assemble import MAX_CRITICAL, TextRequest, assemble, context_text, live_critical

@@ -13,7 +13,8 @@ from ragdrop.domain.history import ChangeCounts, Stamp
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller, IndexRef
-from ragdrop.ports import Registry, SearchableIndex
+from ragdrop.ports.indexes import SearchableIndex
+from ragdrop.ports.registry import Registry
 
 MAX_CACHED = 10_000  # heads, and names, of all tenants: some 1.5 KB each
 CACHED_S = 300.0  # a cached head is read again after this, should counts ever lie: a table restored to an earlier time

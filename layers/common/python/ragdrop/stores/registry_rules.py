@@ -16,7 +16,7 @@ from typing import Any
 from ragdrop.domain.documents import Detail, Failure, Head, Status
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import InvalidParamsError, InvalidSettingsError
-from ragdrop.ports import Claim
+from ragdrop.ports.registry import Claim
 
 Changes = dict[str, Any]
 

@@ -14,8 +14,7 @@ from typing import Any, BinaryIO
 from botocore.exceptions import ClientError
 
 from ragdrop.errors import ObjectStoreError
-from ragdrop.ports import StoredObject
-from ragdrop.ports.object_store import ListedObject, PresignedForm, precondition_error
+from ragdrop.ports.object_store import ListedObject, PresignedForm, StoredObject, precondition_error
 from ragdrop.stores.aws.clients import AwsClient, aws_errors, error_code, form_client, http_status
 from ragdrop.stores.aws.clients import client as aws_client
 

@@ -10,7 +10,7 @@ from ragdrop.domain.keys import check_name
 from ragdrop.domain.tenants import ROLES, ActiveIndex, ApiKey, RateLimits, Role, Tenant, index_name, key_hash
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import ConflictError, InvalidParamsError
-from ragdrop.ports import Registry
+from ragdrop.ports.registry import Registry
 
 KEY_PREFIX = "rd_"
 MIN_ID_DIGITS = 8  # of a key's hash: fewer could be another key's soon

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ragdrop.errors import ObjectStoreError, PreconditionFailedError
-from ragdrop.ports import ObjectStore, StoredObject
-from ragdrop.ports.object_store import NOTHING_THERE
+from ragdrop.ports.object_store import NOTHING_THERE, ObjectStore, StoredObject
 
 ADMITTED = ".admitted"  # no name of a tenant begins with a dot
 MAX_TRIES = 5  # of a write that others are in the way of

@@ -10,8 +10,7 @@ from typing import Generic, TypeVar
 
 from ragdrop.domain.tenants import ApiKey, Caller, Tenant, key_hash
 from ragdrop.errors import DependencyError, ProjectNotActivatedError, UnauthenticatedError
-from ragdrop.ports import Registry
-from ragdrop.ports.registry import TokenVerifier, looks_like_token
+from ragdrop.ports.registry import Registry, TokenVerifier, looks_like_token
 from ragdrop.tenants.limits import LimitRequests
 
 KEY_TTL_S = 30.0

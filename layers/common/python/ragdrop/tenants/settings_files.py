@@ -21,7 +21,9 @@ from ragdrop.domain.settings import (
 )
 from ragdrop.domain.tenants import StoredSettings, Tenant
 from ragdrop.domain.times import rfc3339
-from ragdrop.ports import ObjectStore, Prompter, Registry, StoredObject
+from ragdrop.ports.model_services import Prompter
+from ragdrop.ports.object_store import ObjectStore, StoredObject
+from ragdrop.ports.registry import Registry
 from ragdrop.tenants.admission import AdmissionRecords
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import in_force

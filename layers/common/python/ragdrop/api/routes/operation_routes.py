@@ -28,7 +28,7 @@ from ragdrop.operate.canaries import Canaries
 from ragdrop.operate.costs import ReadCosts
 from ragdrop.operate.health import CheckHealth, DependencyHealth
 from ragdrop.operate.stats import ReadStats, ReadVaults, TimeRange
-from ragdrop.ports import MessageQueue
+from ragdrop.ports.message_queue import MessageQueue
 from ragdrop.tenants.directory import TenantDirectory
 
 UNAVAILABLE = 503

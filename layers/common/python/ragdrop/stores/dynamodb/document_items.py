@@ -42,8 +42,7 @@ from ragdrop.domain.history import (
 )
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DatabaseError
-from ragdrop.ports import Claim
-from ragdrop.ports.registry import Checkpoint
+from ragdrop.ports.registry import Checkpoint, Claim
 from ragdrop.stores import registry_rules
 from ragdrop.stores.dynamodb.items import (
     HEAD_SK,
