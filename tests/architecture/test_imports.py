@@ -59,16 +59,7 @@ MEASURING = ("benchmarks", "checks", "pages", "tests", "testing")
 GRAPH = read_graph()
 # What is left to rename; no name may be added.
 MODULES_THAT_REPEAT = {"documents", "errors", "stages", "tenants"}
-FUNCTIONS_THAT_REPEAT = {
-    "asked_pause_s",
-    "content_words",
-    "facts_of",
-    "fold",
-    "language_of",
-    "place_of",
-    "shown",
-    "verified",
-}
+FUNCTIONS_THAT_REPEAT: set[str] = set()
 
 
 def upward(graph: Graph) -> list[str]:

@@ -256,7 +256,7 @@ def names(sentence: str) -> list[str]:
     """
     found = list(_WORD.finditer(sentence))
     return [
-        folded_name(match.group())
+        folded_proper_name(match.group())
         for place, match in enumerate(found)
         if _is_name(match.group())
         and (place > 0 or _names_at_start(match, sentence, found[1:2]))
@@ -265,10 +265,10 @@ def names(sentence: str) -> list[str]:
 
 
 @lru_cache(maxsize=16_384)
-def folded_name(word: str) -> str:
+def folded_proper_name(word: str) -> str:
     """One spelling of a name: no case, no dots, no possessive ending.
 
-    >>> folded_name("U.S."), folded_name("Ghana's"), folded_name("James'")
+    >>> folded_proper_name("U.S."), folded_proper_name("Ghana's"), folded_proper_name("James'")
     ('us', 'ghana', 'james')
     """
     return re.sub(r"['’]s?$", "", word.casefold()).replace(".", "")
@@ -283,7 +283,7 @@ def folded_words(text: str) -> frozenset[str]:
     """
     found: set[str] = set()
     for match in _WORD.finditer(text):
-        word = folded_name(match.group())
+        word = folded_proper_name(match.group())
         found.add(word)
         if "-" in word or "'" in word or "’" in word:
             found.update(re.split(r"[-'’]", word))
@@ -309,7 +309,7 @@ def _is_name(word: str) -> bool:
 
 
 def _names_at_start(first: re.Match[str], sentence: str, following: list[re.Match[str]]) -> bool:
-    folded = folded_name(first.group())
+    folded = folded_proper_name(first.group())
     if any(letter.isupper() for letter in first.group()[1:]):
         return True
     if folded in _OPENERS or folded in STOP_WORDS:
@@ -390,7 +390,7 @@ def _slots(text: str, known: frozenset[str]) -> list[_Slot]:
     """The words of *text*; dates and neighbouring names are one each."""
     found: list[_Slot] = []
     for match in _SLOT.finditer(fold_dates(text)):
-        word = folded_name(match.group())
+        word = folded_proper_name(match.group())
         if word[0] == "<":
             found.append(_Slot("<date>", word))
         elif word[0].isdigit() or word in NUMBER_WORDS:

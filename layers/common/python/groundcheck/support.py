@@ -18,7 +18,7 @@ from groundcheck.facts import (
     Quantity,
     changed_places,
     dates,
-    folded_name,
+    folded_proper_name,
     folded_words,
     identifiers,
     implied,
@@ -313,7 +313,7 @@ def _facts(text: str) -> _Facts:
         words=words,
         plain_words=frozenset(word for word in words if word not in parts and not any(map(str.isdigit, word))),
         pronouns=len(_REFERS_BACK.findall(text)),
-        all_words=tuple(folded_name(word) for word in re.findall(r"[\w.'’-]+", text)),
+        all_words=tuple(folded_proper_name(word) for word in re.findall(r"[\w.'’-]+", text)),
     )
 
 

@@ -35,10 +35,10 @@ def cookie_encoding(body: bytes) -> str:
     return found.group(1).decode("ascii") if found else ""
 
 
-def language_of(name: str, text: str) -> str | None:
+def lexer_name(name: str, text: str) -> str | None:
     """The programming language by the file's name or its `#!` line, as Pygments names it; None for prose and the rest.
 
-    >>> language_of("src/pump.rs", ""), language_of("notes.txt", ""), language_of("tool", "#!/usr/bin/env python3")
+    >>> lexer_name("src/pump.rs", ""), lexer_name("notes.txt", ""), lexer_name("tool", "#!/usr/bin/env python3")
     ('Rust', None, 'Python')
     """
     lexer = _lexer_of(name, text)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from readers.code import MAX_LEXED_CHARACTERS, language_of
+from readers.code import MAX_LEXED_CHARACTERS, lexer_name
 from readers.errors import (
     CorruptFileError,
     EmptyFileError,
@@ -91,7 +91,7 @@ def _kind_of_text(text: str, name: str, size_bytes: int) -> Kind:
     by_suffix = BY_SUFFIX.get(suffix_of(name))
     if by_suffix is not None and (by_suffix in BY_NAME or (by_suffix in MARKED and starts_as_named(text, by_suffix))):
         return by_suffix
-    if language_of(name, text):
+    if lexer_name(name, text):
         return "code" if size_bytes <= 4 * MAX_LEXED_CHARACTERS else "text"
     start = text[:1_000].lstrip("\ufeff \t\r\n")
     if start.startswith(("{", '["', "[{", "[[")) and suffix_of(name) == "":

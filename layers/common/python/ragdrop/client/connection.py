@@ -72,7 +72,7 @@ def may_follow_response(method: str, response: httpx.Response, *, repeatable: bo
         passing = repeatable and response.status_code in OF_A_GATEWAY and _code(response) in SAID_BY_A_GATEWAY
     if not passing:
         return False
-    if asked_pause_s(response, datetime.now(UTC)) > LONGEST_PAUSE_S:
+    if requested_pause_s(response, datetime.now(UTC)) > LONGEST_PAUSE_S:
         return False
     try:
         return json.loads(response.content)["error"]["details"]["retryable"] is not False
@@ -88,13 +88,13 @@ def _code(response: httpx.Response) -> str:
         return ""
 
 
-def asked_pause_s(response: httpx.Response, now: datetime) -> float:
+def requested_pause_s(response: httpx.Response, now: datetime) -> float:
     """Seconds that the response's `Retry-After` asks for, in either form of RFC 9110, 10.2.3; 0 where there is none.
 
-    >>> asked_pause_s(httpx.Response(503, headers={"retry-after": "5"}), datetime.now(UTC))
+    >>> requested_pause_s(httpx.Response(503, headers={"retry-after": "5"}), datetime.now(UTC))
     5.0
     >>> now = datetime(2030, 1, 1, tzinfo=UTC)
-    >>> asked_pause_s(httpx.Response(503, headers={"retry-after": "Tue, 01 Jan 2030 00:00:07 GMT"}), now)
+    >>> requested_pause_s(httpx.Response(503, headers={"retry-after": "Tue, 01 Jan 2030 00:00:07 GMT"}), now)
     7.0
     """
     said = response.headers.get("retry-after", "")
@@ -116,7 +116,7 @@ def pause_s(tried: int, response: httpx.Response | None) -> float:
     True
     """
     grown_s = BASE_S * 2.0 ** (tried - 1) * random.uniform(1.0, 1.5)  # noqa: S311 -- spreads retries, guards nothing
-    return grown_s if response is None else max(grown_s, asked_pause_s(response, datetime.now(UTC)))
+    return grown_s if response is None else max(grown_s, requested_pause_s(response, datetime.now(UTC)))
 
 
 class Connection:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from ragdrop.api.edge import UNHANDLED, allowed, deadline_of, log_unhandled, shown_of_error
 from ragdrop.api.mcp.backend import Reply, invalid
-from ragdrop.api.routes.ask_routes import answer, verified
+from ragdrop.api.routes.ask_routes import answer, verified_answer
 from ragdrop.api.routes.document_headers import object_metadata
 from ragdrop.api.routes.document_routes import ListParameters, ReadParameters, list_of, text_of
 from ragdrop.api.routes.operation_routes import health_of
@@ -77,7 +77,7 @@ class DirectApi:
     def verify(self, answer: str, sources: Sequence[Mapping[str, str]]) -> Reply:
         with _as_shown():
             body = VerifyRequest.model_validate({"answer": answer, "sources": list(sources)})
-            return _reply(verified(self.app.generate.verify, body, self.request, deadline_of(self.request)))
+            return _reply(verified_answer(self.app.generate.verify, body, self.request, deadline_of(self.request)))
 
     def put_document(
         self, vault: str, path: str, body: bytes, *, media_type: str, facts: Mapping[str, Any] | None = None

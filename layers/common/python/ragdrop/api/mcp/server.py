@@ -160,13 +160,13 @@ def uri_of(vault: str, path: str) -> str:
     return f"{SCHEME}://{vault}/{quote(path)}"
 
 
-def place_of(uri: str) -> tuple[str, str]:
+def vault_and_path(uri: str) -> tuple[str, str]:
     """Vault and path of a document's URI.
 
     Raises:
         InvalidParamsError: It is no such URI.
 
-    >>> place_of("ragdrop://team/notes/a%20b.md")
+    >>> vault_and_path("ragdrop://team/notes/a%20b.md")
     ('team', 'notes/a b.md')
     """
     try:
@@ -208,7 +208,7 @@ def document_text(client: Backend, uri: str) -> ReadResourceResult:
     Raises:
         RagdropError: There is no such document, or the API refused or failed.
     """
-    vault, path = place_of(uri)
+    vault, path = vault_and_path(uri)
     text = client.get_document(vault, path, span=(0, MAX_CHARACTERS))["text"]
     return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=_media_type(path), text=text)])
 

@@ -183,7 +183,7 @@ async def index(client: Backend, asked: RagContextIndex, wait_s: float, progress
     """
     start_s = time.perf_counter()
     path = asked.source or default_source(asked.content)
-    facts = facts_of(asked)
+    facts = metadata_of(asked)
     await progress(0, f"writing {asked.vault}/{path}")
     put = partial(
         client.put_document,
@@ -219,10 +219,10 @@ def default_source(content: str) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:16] + ".md"
 
 
-def facts_of(asked: RagContextIndex) -> dict[str, Any]:
+def metadata_of(asked: RagContextIndex) -> dict[str, Any]:
     """What the document says of itself, as `PUT /documents` takes it in `metadata`.
 
-    >>> facts_of(RagContextIndex(content="x", session_id="s1"))
+    >>> metadata_of(RagContextIndex(content="x", session_id="s1"))
     {'session_id': 's1'}
     """
     stated = {"content_type": asked.content_type, "session_id": asked.session_id, **asked.metadata.model_dump()}

@@ -111,12 +111,12 @@ def verify_router(verify: VerifyPart, caller: Authenticate) -> APIRouter:
 
         Nothing is searched and nothing is kept.
         """
-        return verified(verify(), body, request, deadline)
+        return verified_answer(verify(), body, request, deadline)
 
     return router
 
 
-def verified(verify: VerifyAnswer, body: VerifyRequest, request: Request, deadline: Deadline) -> VerifyResponse:
+def verified_answer(verify: VerifyAnswer, body: VerifyRequest, request: Request, deadline: Deadline) -> VerifyResponse:
     """The response to a request."""
     start = time.perf_counter()
     found = verify(body.answer, [Passage(each.text, id=each.id) for each in body.sources], deadline)
