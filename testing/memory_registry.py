@@ -11,7 +11,7 @@ from typing import Any
 from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Name, Page, Status
-from ragdrop.domain.golden import CanaryRun
+from ragdrop.domain.golden import GoldenRun
 from ragdrop.domain.history import LiveChange, change_of, milliseconds
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import ActiveIndex, RateLimits, StoredSettings, Tenant
@@ -45,7 +45,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
         self._checkpoints: dict[tuple[DocumentKey, int], Checkpoint] = {}
         self._tenants: dict[str, Tenant] = {}
         self._folders: dict[str, frozenset[str]] = {}
-        self._canary_runs: dict[str, dict[str, CanaryRun]] = {}
+        self._canary_runs: dict[str, dict[str, GoldenRun]] = {}
 
     def head(self, key: DocumentKey) -> Head | None:
         with self._call("head"):
@@ -280,12 +280,12 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
             tenant = self._tenants.pop(name, None)
             return gone if tenant is None else gone + 1 + len(tenant.settings)
 
-    def canary_runs(self, name: str) -> dict[str, CanaryRun]:
-        with self._call("canary_runs"):
+    def golden_runs(self, name: str) -> dict[str, GoldenRun]:
+        with self._call("golden_runs"):
             return dict(self._canary_runs.get(name, {}))
 
-    def put_canary_run(self, name: str, run: CanaryRun) -> None:
-        with self._call("put_canary_run"):
+    def put_golden_run(self, name: str, run: GoldenRun) -> None:
+        with self._call("put_golden_run"):
             self._canary_runs.setdefault(name, {})[run.vault] = run
 
     def promote_stage(self, name: str, stage: str, now_s: float) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ragdrop.domain.documents import Head, Status
-from ragdrop.domain.golden import CanaryRun, GoldenOutcome
+from ragdrop.domain.golden import GoldenOutcome, GoldenRun
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DatabaseError
 from ragdrop.ports import Registry
@@ -103,15 +103,15 @@ def test_the_last_run_of_each_vaults_golden_questions_is_kept_until_the_tenant_g
     registry: Registry, key: DocumentKey
 ) -> None:
     asked = GoldenOutcome("Größe 😀?", "a.md", answered=False, dropped=True)
-    run = CanaryRun("team", (asked, GoldenOutcome("Who?", "b.md", None)), NOW_S + 0.5, {"release": "1"})
-    other = CanaryRun("side", not_measured="EMBEDDING_SERVICE_ERROR")
-    for each in (CanaryRun("team"), run, other):
-        registry.put_canary_run(key.tenant, each)
+    run = GoldenRun("team", (asked, GoldenOutcome("Who?", "b.md", None)), NOW_S + 0.5, {"release": "1"})
+    other = GoldenRun("side", not_measured="EMBEDDING_SERVICE_ERROR")
+    for each in (GoldenRun("team"), run, other):
+        registry.put_golden_run(key.tenant, each)
 
-    assert registry.canary_runs(key.tenant) == {"team": run, "side": other}
-    assert registry.canary_runs(new_tenant_name()) == {}
+    assert registry.golden_runs(key.tenant) == {"team": run, "side": other}
+    assert registry.golden_runs(new_tenant_name()) == {}
     assert registry.forget_tenant(key.tenant) == 3
-    assert registry.canary_runs(key.tenant) == {}
+    assert registry.golden_runs(key.tenant) == {}
 
 
 def test_nothing_joins_a_stage_that_was_promoted(registry: Registry, key: DocumentKey) -> None:

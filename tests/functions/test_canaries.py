@@ -16,7 +16,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller, Role
 from ragdrop.errors import EmbeddingServiceError
-from ragdrop.operate.canaries import DUE_S, MAX_QUESTIONS
+from ragdrop.operate.golden_questions import DUE_S, MAX_QUESTIONS
 from ragdrop.query.cache import Searching
 from tests.world import World
 
@@ -170,7 +170,7 @@ def test_the_schedule_asks_at_once_and_again_after_six_hours(shop: Shop) -> None
 def test_the_schedule_asks_at_once_after_a_deployment_another_index_and_other_settings(shop: Shop, change: str) -> None:
     shop.sweep()
     if change == "release":
-        shop.world.app.operate.canaries._release = "another"
+        shop.world.app.operate.golden_runs._release = "another"
     elif change == "index":
         tenant = shop.world.registry.tenant(shop.world.tenant)
         assert tenant is not None
@@ -201,11 +201,11 @@ def test_a_tenant_without_golden_questions_costs_nothing() -> None:
     tenant = world.registry.tenant(world.tenant)
     assert tenant is not None
 
-    world.app.operate.canaries.run_due(tenant, Deadline.after(60))
+    world.app.operate.golden_runs.run_due(tenant, Deadline.after(60))
 
     assert world.registry.calls[calls:] == ["tenant"]
     assert world.metrics.total("GoldenDrops") == 0
-    assert world.app.operate.canaries.last(world.caller) == []
+    assert world.app.operate.golden_runs.last(world.caller) == []
 
 
 def test_a_run_of_the_schedule_asks_at_most_two_hundred_questions_and_the_next_one_continues(shop: Shop) -> None:
@@ -230,8 +230,8 @@ def test_a_key_sees_and_asks_its_own_vaults_alone(shop: Shop) -> None:
 
 def test_a_deleted_tenant_leaves_no_run_behind(shop: Shop) -> None:
     shop.run()
-    assert shop.world.registry.canary_runs(shop.world.tenant) != {}
+    assert shop.world.registry.golden_runs(shop.world.tenant) != {}
 
     shop.world.registry.forget_tenant(shop.world.tenant)
 
-    assert shop.world.registry.canary_runs(shop.world.tenant) == {}
+    assert shop.world.registry.golden_runs(shop.world.tenant) == {}

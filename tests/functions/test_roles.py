@@ -253,7 +253,7 @@ def test_the_sweep_may_ask_golden_questions_and_keep_how_they_were_answered(link
         sweep.handler({}, LocalContext(remaining_ms=900_000))
         sweep.app.ports.breakers._next_sync_s = 0.0  # a second has passed: what was counted is shared
 
-    run = sweep.app.ports.registry.canary_runs("demo")["handbook"]
+    run = sweep.app.ports.registry.golden_runs("demo")["handbook"]
     assert (run.answered, run.not_measured) == (1, None)
     assert ("SweepRole", "PutItem", "RegistryTable") in linked.roles.used
     assert ("SweepRole", "GetItem", "TelemetryTable") in linked.roles.used

@@ -74,7 +74,7 @@ def a_golden_question_that_is_not_answered_any_more(world: World) -> None:
     world.put("team/a.md", "alpha")
     world.put("team/.ragdrop.json", '{"golden_questions": [{"question": "alpha", "document": "a.md"}]}')
     for _ in range(2):
-        world.app.operate.canaries.run(world.caller, "team", Deadline.after(10))
+        world.app.operate.golden_runs.run(world.caller, "team", Deadline.after(10))
         world.delete("team/a.md")
 
 

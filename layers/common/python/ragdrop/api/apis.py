@@ -89,7 +89,7 @@ def query_api(app: App) -> FastAPI:
                 vaults_router(lambda: app.operate.read_vaults, reader),
                 health_router(
                     lambda: app.operate.check_health,
-                    lambda: app.operate.canaries,
+                    lambda: app.operate.golden_runs,
                     directory,
                     maybe_authenticated(directory),
                 ),
@@ -100,7 +100,7 @@ def query_api(app: App) -> FastAPI:
                 ),
                 embeddings_router(lambda: app.ports.guarded_embedder, directory, reader),
                 stages_router(lambda: app.past.stages, reader, writer),
-                golden_questions_router(lambda: app.operate.canaries, reader, writer),
+                golden_questions_router(lambda: app.operate.golden_runs, reader, writer),
                 rollback_router(lambda: app.past.roll_back, writer),
                 verify_router(lambda: app.generate.verify, reader),
                 session_router(directory, lambda: app.tenants.sign_in_codes, reader, app.ports.settings.chat_models),

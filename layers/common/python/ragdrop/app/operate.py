@@ -13,9 +13,9 @@ from ragdrop.app.tenants import TenantParts
 from ragdrop.calibration.calibrate import Calibrate
 from ragdrop.ingest.write_chunks import CopyRevision
 from ragdrop.operate import health
-from ragdrop.operate.canaries import Canaries
 from ragdrop.operate.costs import ReadCosts
 from ragdrop.operate.diagnose import Diagnose
+from ragdrop.operate.golden_questions import GoldenRuns
 from ragdrop.operate.leftovers import DERIVED_AGE_S, RemoveDerived, RemoveOrphans
 from ragdrop.operate.rebuild_index import ReadContent, RebuildIndex
 from ragdrop.operate.reindex import Reindex
@@ -60,9 +60,9 @@ class OperateParts:
     # Figures and health
 
     @cached_property
-    def canaries(self) -> Canaries:
+    def golden_runs(self) -> GoldenRuns:
         ports = self.ports
-        return Canaries(
+        return GoldenRuns(
             registry=ports.registry,
             directory=self.tenants.directory,
             ask=self.past.ask_golden,
@@ -74,7 +74,7 @@ class OperateParts:
     @cached_property
     def read_stats(self) -> ReadStats:
         ports, directory = self.ports, self.tenants.directory
-        return ReadStats(directory=directory, store=ports.telemetry, canaries=self.canaries, clock=ports.clock)
+        return ReadStats(directory=directory, store=ports.telemetry, golden_runs=self.golden_runs, clock=ports.clock)
 
     @cached_property
     def read_vaults(self) -> ReadVaults:
@@ -112,7 +112,7 @@ class OperateParts:
             rebuild_index=self.rebuild_index,
             rebuild_fallback=self._rebuild(ports.bucket_index),
             merge_segments=self.ingest.merge_segments,
-            canaries=self.canaries,
+            golden_runs=self.golden_runs,
             clock=ports.clock,
         )
 

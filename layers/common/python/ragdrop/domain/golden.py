@@ -1,4 +1,4 @@
-"""Golden questions of a vault, and what came of asking them: the canaries of a tenant."""
+"""Golden questions of a vault, and what came of asking them: the runs of a tenant."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class GoldenOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class CanaryRun:
+class GoldenRun:
     """The golden questions of a vault, as they were asked last.
 
     `measured_at_s` (seconds since 1970) and `measured_with` are of the last run that could ask all of them.
@@ -72,13 +72,13 @@ class CanaryRun:
 
 
 def outcomes_of(
-    questions: Sequence[GoldenQuestion], answered: Sequence[bool | None], before: CanaryRun | None
+    questions: Sequence[GoldenQuestion], answered: Sequence[bool | None], before: GoldenRun | None
 ) -> tuple[GoldenOutcome, ...]:
     """Compare a run with the run before it; a question that could not be asked keeps its outcome.
 
     >>> one = GoldenQuestion("Who?", "a.md")
-    >>> fine = CanaryRun("team", outcomes_of([one], [True], None))
-    >>> lost = CanaryRun("team", outcomes_of([one], [False], fine))
+    >>> fine = GoldenRun("team", outcomes_of([one], [True], None))
+    >>> lost = GoldenRun("team", outcomes_of([one], [False], fine))
     >>> [each.dropped for run in (fine, lost) for each in run.outcomes]
     [False, True]
     >>> outcomes_of([one], [False], lost)[0].dropped, outcomes_of([one], [None], fine)[0].answered

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ragdrop.domain.golden import CanaryRun
+from ragdrop.domain.golden import GoldenRun
 from ragdrop.domain.tenants import Caller
-from ragdrop.operate.canaries import Canaries
+from ragdrop.operate.golden_questions import GoldenRuns
 from ragdrop.ports.registry import Registry
 from ragdrop.ports.telemetry import (
     AGENT,
@@ -38,7 +38,7 @@ class TenantStats:
     documents: int | None
     chunks: int | None
     queries: Statistics
-    canaries: list[CanaryRun]
+    golden_runs: list[GoldenRun]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class ReadStats:
 
     directory: TenantDirectory
     store: Telemetry
-    canaries: Canaries
+    golden_runs: GoldenRuns
     clock: Callable[[], float]
 
     def __call__(self, caller: Caller, time_range: TimeRange) -> TenantStats:
@@ -68,7 +68,7 @@ class ReadStats:
             documents=documents,
             chunks=chunks,
             queries=statistics({name.removeprefix(scope): counts for name, counts in hours.items()}),
-            canaries=self.canaries.last(caller),
+            golden_runs=self.golden_runs.last(caller),
         )
 
 

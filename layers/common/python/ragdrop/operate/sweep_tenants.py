@@ -16,7 +16,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import DependencyError
 from ragdrop.ingest.reconcile import MergeSegments
-from ragdrop.operate.canaries import Canaries
+from ragdrop.operate.golden_questions import GoldenRuns
 from ragdrop.operate.rebuild_index import RebuildIndex, Rebuilt
 from ragdrop.operate.sweep import Sweep, SweepReport
 from ragdrop.ports.indexes import NAMES_ALONE, SOME_BYTES, Reading
@@ -51,7 +51,7 @@ class SweepTenants:
     rebuild_index: RebuildIndex
     rebuild_fallback: RebuildIndex
     merge_segments: MergeSegments
-    canaries: Canaries
+    golden_runs: GoldenRuns
     clock: Callable[[], float]
 
     def __call__(self, deadline: Deadline) -> Round:
@@ -97,7 +97,7 @@ class SweepTenants:
         tenant = self.registry.tenant(name)
         rebuilt = Rebuilt() if tenant is None else self._rebuilt(tenant, deadline, reading, dry_run=dry_run)
         if tenant is not None and not dry_run:
-            self.canaries.run_due(tenant, deadline)
+            self.golden_runs.run_due(tenant, deadline)
         report = self.sweep(
             name, deadline, dry_run=dry_run, allow_mass_delete=allow_mass_delete, index=rebuilt.whole or not dry_run
         )

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Name, Page, Promoted, Status
-from ragdrop.domain.golden import CanaryRun
+from ragdrop.domain.golden import GoldenRun
 from ragdrop.domain.history import ChangeCounts, LiveChange
 from ragdrop.domain.keys import NAME_PATTERN, DocumentKey
 from ragdrop.domain.tenants import ROLES, ActiveIndex, ApiKey, Caller, RateLimits, StoredSettings, Tenant
@@ -353,10 +353,10 @@ class Registry(Protocol):
     def end_stage(self, name: str, stage: str) -> None:
         """Forget that a stage was promoted: nothing waits in it any more."""
 
-    def canary_runs(self, name: str) -> dict[str, CanaryRun]:
+    def golden_runs(self, name: str) -> dict[str, GoldenRun]:
         """The last run of each vault's golden questions, by vault."""
 
-    def put_canary_run(self, name: str, run: CanaryRun) -> None:
+    def put_golden_run(self, name: str, run: GoldenRun) -> None:
         """Store a run in place of the vault's last one."""
 
     def set_enabled(self, name: str, *, enabled: bool) -> bool:

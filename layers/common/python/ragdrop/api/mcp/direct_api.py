@@ -118,7 +118,7 @@ class DirectApi:
         with _as_shown():
             operate = self.app.operate
             return _reply(
-                health_of(operate.check_health, operate.canaries, self.app.tenants.directory, self._id, self.who)
+                health_of(operate.check_health, operate.golden_runs, self.app.tenants.directory, self._id, self.who)
             )
 
     def stats(self, time_range: str) -> Reply:

@@ -24,8 +24,8 @@ from ragdrop.api.shapes.operation_shapes import (
 )
 from ragdrop.domain.keys import check_name
 from ragdrop.domain.tenants import Caller
-from ragdrop.operate.canaries import Canaries
 from ragdrop.operate.costs import ReadCosts
+from ragdrop.operate.golden_questions import GoldenRuns
 from ragdrop.operate.health import CheckHealth, DependencyHealth
 from ragdrop.operate.stats import ReadStats, ReadVaults, TimeRange
 from ragdrop.ports.message_queue import MessageQueue
@@ -36,7 +36,7 @@ UNAVAILABLE = 503
 
 def health_router(
     check: Callable[[], CheckHealth],
-    canaries: Callable[[], Canaries],
+    golden: Callable[[], GoldenRuns],
     directory: TenantDirectory,
     caller: Callable[..., Awaitable[Caller | None]],
 ) -> APIRouter:
@@ -59,7 +59,7 @@ def health_router(
         ] = False,
     ) -> HealthShape:
         """How the service is, looked at within two seconds; a look is shown to others for two seconds more."""
-        shown = health_of(check(), canaries(), directory, request.state.request_id, who, deep=deep)
+        shown = health_of(check(), golden(), directory, request.state.request_id, who, deep=deep)
         if shown.status == "unavailable":
             response.status_code = UNAVAILABLE
         return shown
@@ -86,7 +86,7 @@ def queue_router(queue: Callable[[], MessageQueue], reader: Authenticate, admin:
 
 def health_of(
     check: CheckHealth,
-    canaries: Canaries,
+    golden: GoldenRuns,
     directory: TenantDirectory,
     request_id: str,
     who: Caller | None,
@@ -100,7 +100,7 @@ def health_of(
         return HealthShape.model_validate(brief)
     registry_is_up = found.dependencies["registry"].status == "healthy"
     tenant = directory.tenant(who.tenant) if registry_is_up else None
-    runs = [CanaryShape(**run_fields(run)) for run in canaries.last(who)] if registry_is_up else []
+    runs = [CanaryShape(**run_fields(run)) for run in golden.last(who)] if registry_is_up else []
     return HealthShape.model_validate(
         {
             **brief,
@@ -164,14 +164,14 @@ def vaults_router(vaults: Callable[[], ReadVaults], caller: Authenticate) -> API
     return router
 
 
-def golden_questions_router(canaries: Callable[[], Canaries], reader: Authenticate, writer: Authenticate) -> APIRouter:
+def golden_questions_router(golden: Callable[[], GoldenRuns], reader: Authenticate, writer: Authenticate) -> APIRouter:
     """The routes over a use case that is made at the first request."""
     router = APIRouter(tags=["operations"])
 
     @router.get("/canaries", response_model=CanariesResponse, summary="Read how golden questions are answered")
     def get_canaries(request: Request, who: Annotated[Caller, Depends(reader)]) -> CanariesResponse:
         """The last run of each vault with golden questions that the key may see; nothing is asked."""
-        runs = [RunShape(**run_fields(run)) for run in canaries().last(who)]
+        runs = [RunShape(**run_fields(run)) for run in golden().last(who)]
         return CanariesResponse(request_id=request.state.request_id, canaries=runs)
 
     @router.post("/canaries/{vault}", response_model=RunResponse, summary="Ask the golden questions of a vault")
@@ -182,7 +182,7 @@ def golden_questions_router(canaries: Callable[[], Canaries], reader: Authentica
         deadline: RequestDeadline,
     ) -> RunResponse:
         """Ask the golden questions of the vault's settings now, and compare with the run before."""
-        run = canaries().run(who, check_name("vault", vault), deadline)
+        run = golden().run(who, check_name("vault", vault), deadline)
         return RunResponse(request_id=request.state.request_id, **run_fields(run))
 
     return router

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ragdrop.api.shapes.fields import InVault, LatencyMsOrNull, Question, Replied
-from ragdrop.domain.golden import CanaryRun
+from ragdrop.domain.golden import GoldenRun
 from ragdrop.domain.tenants import Engine, Role
 from ragdrop.domain.times import rfc3339
 from ragdrop.operate.costs import Basis, CostLine
@@ -51,7 +51,7 @@ class CanariesResponse(Replied):
     canaries: list[RunShape] = Field(description="Golden questions by vault, as they were asked last.")
 
 
-def run_fields(run: CanaryRun) -> dict[str, Any]:
+def run_fields(run: GoldenRun) -> dict[str, Any]:
     """A run of golden questions by the names of the API."""
     return {
         "vault": run.vault,
@@ -205,8 +205,8 @@ def stats_shape(
             "errors": [asdict(each) for each in queries.errors],
             "hours": [asdict(each) for each in queries.hours],
         }
-    if found.canaries:
-        more["canaries"] = [CanaryShape(**run_fields(run)) for run in found.canaries]
+    if found.golden_runs:
+        more["canaries"] = [CanaryShape(**run_fields(run)) for run in found.golden_runs]
     if costs is not None:
         more["costs"] = [asdict(each) for each in costs]
     same = {name: getattr(queries, name) for name in TenantFigures.model_fields if hasattr(queries, name)}

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ragdrop.domain.calibration import Calibration
-from ragdrop.domain.golden import CanaryRun, GoldenOutcome
+from ragdrop.domain.golden import GoldenOutcome, GoldenRun
 from ragdrop.domain.tenants import ActiveIndex, ApiKey, RateLimits, StoredSettings, Tenant
 from ragdrop.ports.registry import MAX_FOLDERS
 from ragdrop.stores.aws.clients import AwsClient
@@ -72,9 +72,9 @@ def _canaries(tenant: str) -> str:
     return f"Q#{tenant}"
 
 
-def _run(item: Item) -> CanaryRun:
+def _run(item: Item) -> GoldenRun:
     body = json.loads(item["body"])
-    return CanaryRun(**body | {"outcomes": tuple(GoldenOutcome(**each) for each in body["outcomes"])})
+    return GoldenRun(**body | {"outcomes": tuple(GoldenOutcome(**each) for each in body["outcomes"])})
 
 
 class DynamoDbRegistry(DynamoDbDocuments):
@@ -179,11 +179,11 @@ class DynamoDbRegistry(DynamoDbDocuments):
     def end_stage(self, name: str, stage: str) -> None:
         self._table.delete(stage_key(name, stage))
 
-    def canary_runs(self, name: str) -> dict[str, CanaryRun]:
+    def golden_runs(self, name: str) -> dict[str, GoldenRun]:
         """The items of the tenant's canaries; they are not beside the tenant's, as a search reads those."""
         return {item["SK"]: _run(item) for item in self._table.query(_canaries(name))}
 
-    def put_canary_run(self, name: str, run: CanaryRun) -> None:
+    def put_golden_run(self, name: str, run: GoldenRun) -> None:
         self._table.put({"PK": _canaries(name), "SK": run.vault, "body": json.dumps(asdict(run), ensure_ascii=False)})
 
     def set_enabled(self, name: str, *, enabled: bool) -> bool:

@@ -1,4 +1,4 @@
-"""Canaries: the golden questions of a tenant's vaults, asked after every change of the deployment and on the schedule.
+"""The golden questions of a tenant's vaults, asked after every change of the deployment and on the schedule.
 
 A vault without golden questions costs nothing.  What cannot be measured is no drop: the run says what was in the way.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from ragdrop import __version__
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.golden import CanaryRun, GoldenQuestion, golden_questions, outcomes_of
+from ragdrop.domain.golden import GoldenQuestion, GoldenRun, golden_questions, outcomes_of
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import ProjectNotActivatedError, RagdropError
 from ragdrop.past.record import check_visible
@@ -26,7 +26,7 @@ MAX_QUESTIONS = 200  # of a tenant in one run of the schedule; the next one take
 TENANT_S = 60.0  # seconds that one run of the schedule gives a tenant
 
 
-class Canaries:
+class GoldenRuns:
     """Asks golden questions, compares each run with the one before it, and stores it.
 
     Args:
@@ -55,7 +55,7 @@ class Canaries:
         self._release = f"{__version__} {release}".strip()
         self._clock = clock
 
-    def last(self, caller: Caller) -> list[CanaryRun]:
+    def last(self, caller: Caller) -> list[GoldenRun]:
         """The last run of each vault that has golden questions and that *caller* may see; empty before the first one.
 
         Raises:
@@ -63,10 +63,10 @@ class Canaries:
         """
         tenant = self._directory.tenant(caller.tenant)
         vaults = [vault for vault in _guarded(tenant) if caller.may_see(vault)]
-        runs = self._registry.canary_runs(caller.tenant) if vaults else {}
-        return [runs.get(vault) or CanaryRun(vault) for vault in vaults]
+        runs = self._registry.golden_runs(caller.tenant) if vaults else {}
+        return [runs.get(vault) or GoldenRun(vault) for vault in vaults]
 
-    def run(self, caller: Caller, vault: str, deadline: Deadline) -> CanaryRun:
+    def run(self, caller: Caller, vault: str, deadline: Deadline) -> GoldenRun:
         """Ask the golden questions of a vault now; a vault without any has a run without outcomes.
 
         Raises:
@@ -78,8 +78,8 @@ class Canaries:
         if tenant is None:
             raise ProjectNotActivatedError("the project of this API key is not active")
         if vault not in _guarded(tenant):
-            return CanaryRun(vault)
-        before = self._registry.canary_runs(tenant.name).get(vault)
+            return GoldenRun(vault)
+        before = self._registry.golden_runs(tenant.name).get(vault)
         run = self._run(tenant, vault, before, deadline)
         self._metrics.put({"GoldenDrops": len(run.dropped)})
         return run
@@ -93,7 +93,7 @@ class Canaries:
         vaults = _guarded(tenant)
         if not vaults:
             return
-        runs = self._registry.canary_runs(tenant.name)
+        runs = self._registry.golden_runs(tenant.name)
         deadline = deadline.within(TENANT_S)
         left = MAX_QUESTIONS
         for vault in sorted(vaults, key=lambda each: _measured_at_s(runs.get(each))):
@@ -104,13 +104,13 @@ class Canaries:
                 runs[vault] = self._run(tenant, vault, runs.get(vault), deadline)
         self._metrics.put({"GoldenDrops": sum(len(runs[vault].dropped) for vault in vaults if vault in runs)})
 
-    def _is_due(self, tenant: Tenant, vault: str, last: CanaryRun | None) -> bool:
+    def _is_due(self, tenant: Tenant, vault: str, last: GoldenRun | None) -> bool:
         if last is None or last.measured_at_s is None or last.not_measured is not None:
             return True
         changed = last.measured_with != self._measured_with(tenant, vault)
         return changed or self._clock() - last.measured_at_s >= DUE_S
 
-    def _run(self, tenant: Tenant, vault: str, before: CanaryRun | None, deadline: Deadline) -> CanaryRun:
+    def _run(self, tenant: Tenant, vault: str, before: GoldenRun | None, deadline: Deadline) -> GoldenRun:
         questions = golden_questions(tenant.settings_of(vault))
         caller = Caller(tenant.name, "reader", (vault,))
         in_the_way: list[str] = []
@@ -124,11 +124,11 @@ class Canaries:
 
         outcomes = outcomes_of(questions, in_parallel(asked, questions), before)
         if in_the_way:
-            last = before or CanaryRun(vault)
-            run = CanaryRun(vault, outcomes, last.measured_at_s, last.measured_with, in_the_way[0])
+            last = before or GoldenRun(vault)
+            run = GoldenRun(vault, outcomes, last.measured_at_s, last.measured_with, in_the_way[0])
         else:
-            run = CanaryRun(vault, outcomes, self._clock(), self._measured_with(tenant, vault))
-        self._registry.put_canary_run(tenant.name, run)
+            run = GoldenRun(vault, outcomes, self._clock(), self._measured_with(tenant, vault))
+        self._registry.put_golden_run(tenant.name, run)
         extra = {"tenant": tenant.name, "vault": vault, "questions": len(questions), "answered": run.answered}
         if run.dropped:
             logger.warning("golden questions are not answered any more", extra=extra | {"dropped": len(run.dropped)})
@@ -152,5 +152,5 @@ def _guarded(tenant: Tenant | None) -> list[str]:
     return sorted(vault for vault, each in settings.items() if vault and each.values.get("golden_questions"))
 
 
-def _measured_at_s(run: CanaryRun | None) -> float:
+def _measured_at_s(run: GoldenRun | None) -> float:
     return (run.measured_at_s if run is not None else None) or 0.0
