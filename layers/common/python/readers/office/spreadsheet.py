@@ -232,8 +232,8 @@ class _Sheet:
 
     def _shown(self, row: int, column: int, value: Value) -> str:
         if self._percents and isinstance(value, float | int) and (row, column) in self._percents:
-            return plain(round(value * 100, 10)) + "%"
-        return plain(value)
+            return as_text(round(value * 100, 10)) + "%"
+        return as_text(value)
 
     def _blocks(self) -> Iterator[list[_Row]]:
         """Rows that are one table: an empty row ends it where a header follows, or only a row of other columns."""
@@ -289,12 +289,12 @@ def _filled(cells: list[str], row: int, covered: dict[int, tuple[str, int]]) -> 
     return cells if len(set(filled) - {""}) == 1 else filled
 
 
-def plain(value: Value) -> str:
+def as_text(value: Value) -> str:
     """A value as a sheet shows it without a format.
 
-    >>> plain(3.0), plain(0.1 + 0.2), plain(True), plain(datetime.datetime(2026, 3, 1)), plain(" a ")
+    >>> as_text(3.0), as_text(0.1 + 0.2), as_text(True), as_text(datetime.datetime(2026, 3, 1)), as_text(" a ")
     ('3', '0.3', 'TRUE', '2026-03-01', 'a')
-    >>> plain(datetime.datetime(2026, 3, 1, 9, 30)), plain(datetime.timedelta(hours=26, minutes=5)), plain(1e21)
+    >>> as_text(datetime.datetime(2026, 3, 1, 9, 30)), as_text(datetime.timedelta(hours=26, minutes=5)), as_text(1e21)
     ('2026-03-01 09:30', '26:05:00', '1E+21')
     """
     if isinstance(value, bool):
