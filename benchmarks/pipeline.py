@@ -63,7 +63,7 @@ def stores_in_memory(index_folder: Path) -> dict[str, Any]:
         "index_folder": index_folder,
         "registry": MemoryRegistry(),
         "receipts": MemoryReceipts(),
-        "kept_replies": MemoryStoredReplies(),
+        "stored_replies": MemoryStoredReplies(),
         "request_counts": MemoryRequestCounts(),
         "queue": MemoryMessageQueue(),
         "visited": MemoryVisitedCache(),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from benchmarks.change import change_table, lived
+from benchmarks.change import change_table, lived, ragdrop
 from benchmarks.change_script import Counts, GivenText, Step, markers, steps
 
 
@@ -70,3 +70,8 @@ def test_the_table_sums_what_was_counted() -> None:
     text = change_table({"systems": {"x": {"counts": [cell, cell], "settings": "s"}}, "steps": ["a", "b"]})
 
     assert "| x | 4 | 2 | 0 | s |" in text
+
+
+def test_ragdrop_in_memory_is_composed_and_shows_nothing_stale_double_or_missing() -> None:
+    with ragdrop() as life:
+        assert sum(lived(life, steps(10)[:2]), Counts()) == Counts()
