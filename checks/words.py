@@ -46,7 +46,7 @@ THE_RULE = {"checks/words.py", "tests/architecture/test_words.py"}
 
 _ANY = re.compile(r"\b(" + "|".join(re.escape(word) for word in sorted(RETIRED, key=len, reverse=True)) + r")\b", re.I)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")
-_CODE_BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ def uses_in_code(path: str, source: str) -> Iterator[Use]:
 
 
 def uses_in_prose(path: str, text: str) -> Iterator[Use]:
-    """The retired words of a page, code blocks left out."""
-    text = _CODE_BLOCK.sub(lambda block: "\n" * block[0].count("\n"), text)
+    """The retired words of a page, code left out."""
+    text = _CODE.sub(lambda block: "\n" * block[0].count("\n"), text)
     for number, line in enumerate(text.split("\n"), start=1):
         yield from _uses(path, number, line)
 

@@ -144,7 +144,7 @@ ROWS = (
     Row("POST /canaries/{vault}", ANOTHERS, (403, 200, 200, 400, 400), "/canaries/theirs"),
     Row("POST /mcp", "own, `rag_context_search`", (200,) * 5, "/mcp", _tool("team")),
     Row("POST /mcp", "another tenant's, `rag_context_search`", (200,) * 5, "/mcp", _tool("theirs")),
-    Row("GET /stats", "counts of its own tenant", (200,) * 5, "/stats"),
+    Row("GET /stats", "counts of the tenant", (200,) * 5, "/stats"),
     Row("GET /health", "how the service is", (200,) * 5, "/health", keyless=True),
     Row("GET /me", "what it opens itself", (200,) * 5, "/me"),
     Row("GET /queue", "how much waits for ingest", (200,) * 5, "/queue"),
