@@ -18,6 +18,7 @@ from localstack.home import Home
 from localstack.models.weights import DIMENSION, MODEL_NAME, MULTILINGUAL_NAME, PASSAGE_PREFIX, QUERY_PREFIX
 from localstack.processes import HOST, LaunchError, bind_address
 from ragdrop.config import DEPLOYMENT_SETTINGS
+from ragdrop.domain.settings import read_variables
 
 TOKENIZER_KEY = f"tokenizers/{MODEL_NAME}.json"
 ANSWERER_MODEL = "ragdrop-extractive"
@@ -193,13 +194,10 @@ def read_launch_options(environment: Mapping[str, str], *, index: str) -> Launch
     if missing:
         raise LaunchError(f"EMBEDDING_URL or CHAT_URL is set, so {' and '.join(missing)} must be set too.")
     passed = {name: environment[name] for name in PASSED_ON if environment.get(name)}
-    settings: dict[str, Any] = {}
-    for name, each in DEPLOYMENT_SETTINGS.items():
-        if "document" in each.places and (text := environment.get(name.upper())):
-            try:
-                settings[name] = each.rule.read(text)
-            except ValueError as exc:
-                raise LaunchError(f"{name.upper()} is {text!r}, where {each.rule.allowed} is expected") from exc
+    of_document = {name: each for name, each in DEPLOYMENT_SETTINGS.items() if "document" in each.places}
+    settings, problems = read_variables(environment, of_document)
+    if problems:
+        raise LaunchError("\n".join(map(str, problems)))
     index_url = named_index(environment, index=index)
     if index_url is None and index == "bucket":
         index_url = BUCKET_URL

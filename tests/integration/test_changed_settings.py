@@ -100,8 +100,8 @@ def test_every_variable_that_is_passed_on_is_in_force_in_every_function(changed:
 
     for function in functions:
         environment = _in_force(changed, function)
-        wanted = {name: value for name, value in OTHER.items() if name not in NOT_OF_FUNCTIONS}
-        assert {name: environment.get(name) for name in wanted} == wanted
+        expected = {name: value for name, value in OTHER.items() if name not in NOT_OF_FUNCTIONS}
+        assert {name: environment.get(name) for name in expected} == expected
     lanes = changed.client("lambda").list_event_source_mappings()["EventSourceMappings"]
     concurrency = {"MaximumConcurrency": int(OTHER["INGEST_CONCURRENCY"])}
     assert [lane["ScalingConfig"] for lane in lanes] == [concurrency] * 2

@@ -55,8 +55,8 @@ def test_settings_that_are_no_parameters_go_into_the_document() -> None:
         "breaker_open_s": 3.0,
         "chat_prices": {"a": [1, 2]},
     }
-    with pytest.raises(LaunchError, match="RETRY_ATTEMPTS is 'many'"):
-        read_launch_options({"RETRY_ATTEMPTS": "many"}, index="bucket")
+    with pytest.raises(LaunchError, match=r'RETRY_ATTEMPTS: "99" is not allowed \(a whole number from 1 to 10\)'):
+        read_launch_options({"RETRY_ATTEMPTS": "99"}, index="bucket")
 
 
 def test_saved_queues_get_their_addresses_on_the_port_in_force(tmp_path: Path) -> None:

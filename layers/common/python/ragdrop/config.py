@@ -21,9 +21,9 @@ from ragdrop.domain.settings import (
     number,
     one_of,
     read_settings,
+    read_variables,
     setting,
     setting_of,
-    shown,
     whole,
 )
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Engine, index_name
@@ -174,14 +174,9 @@ class Settings(Tunables):
                 values = read_settings(document, DEPLOYMENT_SETTINGS, "document")
             except InvalidSettingsError as exc:
                 problems += [f"{DOCUMENT_KEY}: {Problem(**each)}" for each in exc.details["problems"]]
-        for name, each in DEPLOYMENT_SETTINGS.items():
-            if text := source.get(name.upper()):
-                try:
-                    values[name] = each.rule.read(text)
-                    if not each.rule.admits(values[name]):
-                        raise ValueError
-                except ValueError:
-                    problems.append(str(Problem(name.upper(), shown(text), each.rule.allowed)))
+        variables, wrong = read_variables(source, DEPLOYMENT_SETTINGS)
+        values |= variables
+        problems += map(str, wrong)
         required = [each.name for each in fields(cls) if each.default is each.default_factory is MISSING]
         problems += [f"{name.upper()}: is required and not set" for name in required if not source.get(name.upper())]
         tokens = [bool(values.get(name)) for name in ("jwt_issuer", "jwt_audience", "jwt_jwks_url")]

@@ -279,6 +279,22 @@ max_docs: 3 is not allowed (no such setting)
     return settings
 
 
+def read_variables(environ: Mapping[str, str], model: Mapping[str, Setting]) -> tuple[dict[str, Any], list[Problem]]:
+    """Read settings from variables, which have their names in capitals: the values, and what is wrong."""
+    values: dict[str, Any] = {}
+    problems = []
+    for name, each in model.items():
+        if text := environ.get(name.upper()):
+            try:
+                values[name] = each.rule.read(text)
+                valid = each.rule.admits(values[name])
+            except ValueError:
+                valid = False
+            if not valid:
+                problems.append(Problem(name.upper(), shown(text), each.rule.allowed))
+    return values, problems
+
+
 _NAMES: Mapping[Place, str] = {
     "environment": "the environment, by a parameter of the template",
     "document": "the settings document",
