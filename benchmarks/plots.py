@@ -135,7 +135,7 @@ def _plt() -> Any:
     import matplotlib as mpl
 
     mpl.use("svg")
-    mpl.rcParams.update({"svg.hashsalt": "ragdrop", "path.simplify_threshold": 1.0})
+    mpl.rcParams.update({"svg.hashsalt": "ragdrop", "svg.fonttype": "none", "path.simplify_threshold": 1.0})
     from matplotlib import pyplot as plt
 
     return plt
