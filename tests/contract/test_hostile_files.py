@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import pytest
 
 from readers.content import ContentParser
-from readers.errors import ReadError
 from readers.formats import read_here
 from readers.isolated_reader import IsolatedReader
+from readers.read_errors import ReadError
 from tests import office_files
 from tests.compound_files import outlook_message
 

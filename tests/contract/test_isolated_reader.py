@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from readers.content import ContentParser
-from readers.errors import CorruptFileError, FileTooLargeError, UnsafeFileError
 from readers.formats import read_here
 from readers.isolated_reader import IsolatedReader
+from readers.read_errors import CorruptFileError, FileTooLargeError, UnsafeFileError
 from tests import document_files
 from tests.interpreters import printed
 
@@ -130,7 +130,7 @@ def test_closing_leaves_no_process_behind() -> None:
 )
 def test_the_process_can_open_no_connection_and_start_no_program(line: str) -> None:
     program = (
-        "import sys\nfrom readers.errors import UnsafeFileError\n"
+        "import sys\nfrom readers.read_errors import UnsafeFileError\n"
         "from readers.isolated_reader import refuse_connections\nsys.addaudithook(refuse_connections)\n"
         f"try:\n    {line}\nexcept UnsafeFileError:\n    print('refused')"
     )

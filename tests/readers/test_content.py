@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from readers.errors import (
+from readers.read_errors import (
     CorruptFileError,
     EmptyFileError,
     EncryptedFileError,

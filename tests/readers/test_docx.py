@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from readers.errors import (
-    CorruptFileError,
-)
 from readers.office.docx import read_docx
 from readers.parsed import ParsedDocument
+from readers.read_errors import (
+    CorruptFileError,
+)
 from tests import document_files
 from tests.document_files import WORD, docx, picture
 from tests.reading import parse

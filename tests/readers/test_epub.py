@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ragdrop.models.splitter import SemanticSplitter
-from readers.errors import EncryptedFileError
 from readers.parsed import ParsedDocument
+from readers.read_errors import EncryptedFileError
 from tests import office_files
 from tests.reading import parse
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragdrop.models.splitter import SemanticSplitter
-from readers.errors import EmptyFileError, UnsafeFileError
+from readers.read_errors import EmptyFileError, UnsafeFileError
 from tests.reading import parse
 
 RSS = (

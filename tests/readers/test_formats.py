@@ -7,8 +7,8 @@ import time
 import pytest
 
 from readers.content import HEAD_BYTES, kind_of
-from readers.errors import EncryptedFileError, UnsupportedFormatError
 from readers.formats import looks_like_html, other_text_format
+from readers.read_errors import EncryptedFileError, UnsupportedFormatError
 from tests import document_files
 from tests.reading import parse
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from readers.errors import (
-    UnsafeFileError,
-)
 from readers.html import read_html
 from readers.parsed import ParsedDocument, WrittenLink
+from readers.read_errors import (
+    UnsafeFileError,
+)
 from tests.reading import parse
 
 

@@ -10,9 +10,9 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.ingest.metadata import facts_of
 from ragdrop.models.splitter import SemanticSplitter
 from readers.content import ContentParser
-from readers.errors import EncryptedFileError, ReadError, UnsafeFileError
 from readers.formats import read_here
 from readers.parsed import ParsedDocument, WrittenLink
+from readers.read_errors import EncryptedFileError, ReadError, UnsafeFileError
 from tests import document_files, office_files
 
 HEAD = "# The pump\n\nFrom: Ann <ann@example.com>\nTo: bob@example.com\nDate: Fri, 01 May 2026 10:00:00 +0000\n\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from readers.errors import UnsafeFileError
 from readers.markdown_writer import MAX_COLUMNS, grid, lowered, raised
+from readers.read_errors import UnsafeFileError
 
 
 def row(*cells: str) -> str:

@@ -6,9 +6,9 @@ import struct
 
 from ragdrop.models.splitter import SemanticSplitter
 from readers.content import ContentParser
-from readers.errors import ReadError
 from readers.formats import read_here
 from readers.parsed import ParsedDocument
+from readers.read_errors import ReadError
 from tests.compound_files import outlook_message
 
 

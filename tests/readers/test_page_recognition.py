@@ -6,12 +6,12 @@ import pytest
 
 from ragdrop.models.splitter import SemanticSplitter
 from readers.content import ContentParser
-from readers.errors import UnsupportedFormatError
 from readers.formats import read_here
 from readers.isolated_reader import IsolatedReader
 from readers.pages.page_recognition import MAX_PAGES, PageRecognition, PictureRecognizer, RecognizedText
 from readers.pages.pdf import picture_of
 from readers.parsed import ParsedDocument
+from readers.read_errors import UnsupportedFormatError
 from tests import document_files
 
 

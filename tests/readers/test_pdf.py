@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from readers.errors import (
+from readers.parsed import ParsedDocument
+from readers.read_errors import (
     CorruptFileError,
     EmptyFileError,
     ReadError,
 )
-from readers.parsed import ParsedDocument
 from tests import document_files
 from tests.reading import parse
 

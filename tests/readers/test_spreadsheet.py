@@ -14,9 +14,9 @@ import xlwt
 from ragdrop.domain.chunks import text_windows
 from ragdrop.models.splitter import SemanticSplitter
 from readers.content import ContentParser
-from readers.errors import CorruptFileError, EmptyFileError, EncryptedFileError, UnsafeFileError
 from readers.formats import read_here
 from readers.parsed import ParsedDocument, document_of, part_of
+from readers.read_errors import CorruptFileError, EmptyFileError, EncryptedFileError, UnsafeFileError
 from tests import office_files
 
 ROWS = [["part", "price"], ["seal", 3.5], ["rotor", 12]]

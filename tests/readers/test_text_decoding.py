@@ -7,11 +7,11 @@ import re
 import pytest
 
 from readers.content import ContentParser
-from readers.errors import (
-    UnsupportedFormatError,
-)
 from readers.formats import read_here
 from readers.parsed import ParsedDocument
+from readers.read_errors import (
+    UnsupportedFormatError,
+)
 from tests.reading import parse
 
 GERMAN = "Die Wärterin öffnet das Tor für Gäste.\n"

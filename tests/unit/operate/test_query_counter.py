@@ -13,7 +13,7 @@ from ragdrop.api.middleware import WaitForWrites
 from ragdrop.errors import DatabaseError
 from ragdrop.operate.observe import RETRY_S, QueryCounter
 from ragdrop.ports.telemetry import Counts, QueryFailure, QueryReport
-from ragdrop.resilience.stages import before_reply, collected_writes
+from ragdrop.resilience.timing import before_reply, collected_writes
 from testing.memory_telemetry import MemoryTelemetry
 from tests.world import World
 

@@ -9,7 +9,7 @@ import pytest
 from ragdrop.domain.answers import Question
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query
-from ragdrop.resilience.stages import STAGES, Timer
+from ragdrop.resilience.timing import STAGES, Timer
 from testing.memory_services import MemoryTracer
 from tests.world import World
 

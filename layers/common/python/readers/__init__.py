@@ -7,7 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from readers.errors import (
+from readers.parsed import Heading, ParsedDocument, Place, Table, WrittenLink, document_of, part_of
+from readers.read_errors import (
     CorruptFileError,
     EmptyFileError,
     EncryptedFileError,
@@ -17,7 +18,6 @@ from readers.errors import (
     UnsafeFileError,
     UnsupportedFormatError,
 )
-from readers.parsed import Heading, ParsedDocument, Place, Table, WrittenLink, document_of, part_of
 
 if TYPE_CHECKING:  # the child process starts without them
     from readers.content import Reader

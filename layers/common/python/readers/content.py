@@ -7,13 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from readers.code import MAX_LEXED_CHARACTERS, lexer_name
-from readers.errors import (
-    CorruptFileError,
-    EmptyFileError,
-    EncryptedFileError,
-    UnsafeFileError,
-    UnsupportedFormatError,
-)
 from readers.formats import (
     BY_MEDIA_TYPE,
     BY_SUFFIX,
@@ -31,6 +24,13 @@ from readers.formats import (
     titles,
 )
 from readers.parsed import ParsedDocument
+from readers.read_errors import (
+    CorruptFileError,
+    EmptyFileError,
+    EncryptedFileError,
+    UnsafeFileError,
+    UnsupportedFormatError,
+)
 from readers.records import looks_like_csv
 from readers.text_decoding import decode, encoding_of_label, has_mark, holds_controls, looks_binary
 

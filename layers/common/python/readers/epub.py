@@ -7,12 +7,12 @@ from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
-from readers.errors import CorruptFileError, EmptyFileError, EncryptedFileError, refuse_over
 from readers.formats import EPUB
 from readers.html import read_html
 from readers.markdown_writer import MarkdownWriter, first_twenty, one_line
 from readers.office.package import Package, attribute, below, child
 from readers.parsed import ParsedDocument
+from readers.read_errors import CorruptFileError, EmptyFileError, EncryptedFileError, refuse_over
 
 MAX_CHAPTERS = 5_000
 _FONTS = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})

@@ -11,13 +11,13 @@ from typing import Any, cast
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from readers.errors import CorruptFileError, EmptyFileError, UnsafeFileError
 from readers.formats import ATOM, JSON_FEED, RSS
 from readers.html import read_html
 from readers.mail_headers import date_of
 from readers.markdown_writer import MarkdownWriter, one_line
 from readers.office.package import attribute, child, local
 from readers.parsed import ParsedDocument, WrittenLink
+from readers.read_errors import CorruptFileError, EmptyFileError, UnsafeFileError
 from readers.text_decoding import clean, decode
 
 MAX_DEPTH = 200

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from readers.errors import UnsafeFileError
 from readers.markdown_writer import (
     MarkdownWriter,
     grid,
@@ -22,6 +21,7 @@ from readers.markdown_writer import (
 )
 from readers.office.notation import roman
 from readers.parsed import ParsedDocument, WrittenLink, column_name
+from readers.read_errors import UnsafeFileError
 from readers.text_decoding import decode
 
 MEDIA_TYPE = "text/html"

@@ -14,10 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from readers import errors
-from readers.errors import CorruptFileError, ReadError, UnsafeFileError
+from readers import read_errors
 from readers.formats import Kind, read_here
 from readers.parsed import ParsedDocument, document_of
+from readers.read_errors import CorruptFileError, ReadError, UnsafeFileError
 
 TIMEOUT_S = 20.0
 EXIT_S = 1.0
@@ -51,7 +51,7 @@ class IsolatedReader:
         """Read *body*; past the limits that is an UnsafeFileError."""
         head, text = self._asked({"kind": kind, "name": name}, kind, body)
         if "error" in head:
-            known: type[ReadError] = getattr(errors, head["error"])
+            known: type[ReadError] = getattr(read_errors, head["error"])
             raise known(head["message"], **head["details"])
         return document_of({**head["document"], "text": text.decode()})
 

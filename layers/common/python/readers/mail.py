@@ -13,7 +13,12 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from readers.content import kind_of
-from readers.errors import (
+from readers.formats import EML, MBOX, binary_format, read_here
+from readers.html import read_html
+from readers.mail_headers import AS_WRITTEN, KNOWN_FIELD, date_of, decoded_header, file_name, repaired_head
+from readers.markdown_writer import MarkdownWriter, first_twenty, one_line
+from readers.parsed import ParsedDocument, WrittenLink, part_of
+from readers.read_errors import (
     CorruptFileError,
     EmptyFileError,
     EncryptedFileError,
@@ -21,11 +26,6 @@ from readers.errors import (
     UnsafeFileError,
     refuse_over,
 )
-from readers.formats import EML, MBOX, binary_format, read_here
-from readers.html import read_html
-from readers.mail_headers import AS_WRITTEN, KNOWN_FIELD, date_of, decoded_header, file_name, repaired_head
-from readers.markdown_writer import MarkdownWriter, first_twenty, one_line
-from readers.parsed import ParsedDocument, WrittenLink, part_of
 from readers.text_decoding import clean, decode, looks_binary, marked_encoding
 
 MAX_ATTACHMENTS = 100

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from readers.errors import EmptyFileError, UnsafeFileError
 from readers.parsed import ContentType, Heading, ParsedDocument, Place, Table, WrittenLink
+from readers.read_errors import EmptyFileError, UnsafeFileError
 from readers.text_decoding import clean
 
 MAX_TEXT_CHARACTERS = 64 * 1024 * 1024  # a little over the largest object; only a bomb makes more text than that

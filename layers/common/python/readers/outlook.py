@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 from olefile import OleFileIO
 
-from readers.errors import CorruptFileError, ReadError
 from readers.formats import MSG
 from readers.mail import Attachment, Mail, MailWriter
 from readers.office.rtf import read_rtf
 from readers.parsed import ParsedDocument
+from readers.read_errors import CorruptFileError, ReadError
 from readers.text_decoding import clean, encoding_of_label
 
 MAX_ATTACHMENTS = 200

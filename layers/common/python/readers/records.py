@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, Literal
 
-from readers.errors import CorruptFileError, EmptyFileError, UnsafeFileError
 from readers.formats import VTT
 from readers.markdown_writer import (
     MAX_COLUMNS,
@@ -22,6 +21,7 @@ from readers.markdown_writer import (
     without_data_urls,
 )
 from readers.parsed import ParsedDocument
+from readers.read_errors import CorruptFileError, EmptyFileError, UnsafeFileError
 from readers.text_decoding import clean, decode
 
 MEDIA_TYPE = "text/csv"

@@ -10,10 +10,10 @@ from typing import Any
 
 import yaml
 
-from readers.errors import EmptyFileError, UnsupportedFormatError
 from readers.markdown import links_of, outline
 from readers.markdown_writer import without_data_urls
 from readers.parsed import SPEAKER, ContentType, ParsedDocument
+from readers.read_errors import EmptyFileError, UnsupportedFormatError
 from readers.text_decoding import decode
 
 MAX_FRONT_MATTER_CHARACTERS = 65_536

@@ -9,7 +9,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragdrop.observability import logger
-from ragdrop.resilience.stages import collected_writes
+from ragdrop.resilience.timing import collected_writes
 
 Headers = list[tuple[bytes, bytes]]
 

@@ -14,12 +14,12 @@ from ragdrop.app.ports import Ports
 from ragdrop.config import DOCUMENT_KEY, Settings
 
 if TYPE_CHECKING:
-    from ragdrop.app.documents import DocumentParts, PastParts
+    from ragdrop.app.document_parts import DocumentParts, PastParts
     from ragdrop.app.generate import GenerateParts
     from ragdrop.app.ingest import IngestParts
     from ragdrop.app.operate import OperateParts
     from ragdrop.app.query import QueryParts
-    from ragdrop.app.tenants import TenantParts
+    from ragdrop.app.tenant_parts import TenantParts
     from ragdrop.ports.message_queue import DeployedStack
 
 __all__ = ["App", "Ports", "build_app", "compose", "deployed_settings", "deployed_stack"]
@@ -36,7 +36,7 @@ class App:
 
     @cached_property
     def tenants(self) -> TenantParts:
-        from ragdrop.app.tenants import TenantParts
+        from ragdrop.app.tenant_parts import TenantParts
 
         return TenantParts(self.ports)
 
@@ -60,13 +60,13 @@ class App:
 
     @cached_property
     def documents(self) -> DocumentParts:
-        from ragdrop.app.documents import DocumentParts
+        from ragdrop.app.document_parts import DocumentParts
 
         return DocumentParts(self.ports, self.tenants)
 
     @cached_property
     def past(self) -> PastParts:
-        from ragdrop.app.documents import PastParts
+        from ragdrop.app.document_parts import PastParts
 
         return PastParts(self.ports, self.tenants, self.documents, lambda: self.query.uncached_search)
 

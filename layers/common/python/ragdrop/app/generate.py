@@ -7,7 +7,7 @@ from functools import cached_property
 
 from ragdrop.app.ports import Ports
 from ragdrop.app.query import QueryParts
-from ragdrop.app.tenants import TenantParts
+from ragdrop.app.tenant_parts import TenantParts
 from ragdrop.generate.ask import Ask, ObservedAsk, ReadAnswer
 from ragdrop.generate.prompt import CondenseConversation, PreparePrompt
 from ragdrop.generate.store_receipts import StoreReceipts

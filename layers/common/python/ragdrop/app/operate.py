@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ragdrop.app.documents import PastParts
+from ragdrop.app.document_parts import PastParts
 from ragdrop.app.ingest import IngestParts
 from ragdrop.app.ports import Ports
-from ragdrop.app.tenants import TenantParts
+from ragdrop.app.tenant_parts import TenantParts
 from ragdrop.calibration.calibrate import Calibrate
 from ragdrop.ingest.write_chunks import CopyRevision
 from ragdrop.operate import health

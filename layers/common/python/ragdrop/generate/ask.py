@@ -23,7 +23,7 @@ from ragdrop.ports.model_services import ChatModel, ClaimVerifier, Completion, P
 from ragdrop.ports.telemetry import Operation, QueryReport, Tracer
 from ragdrop.query.pipeline import Observe, report_of
 from ragdrop.query.view import ResolveQueryView
-from ragdrop.resilience.stages import Timer
+from ragdrop.resilience.timing import Timer
 from ragdrop.tenants.limits import DailyBudget
 
 logger = logging.getLogger(__name__)

@@ -24,17 +24,17 @@ from ragdrop.errors import (
 from ragdrop.ingest.revision_store import pages_name
 from ragdrop.ports.object_store import ObjectStore
 from ragdrop.ports.reading import Parser, TextRecognizer
-from readers import errors
+from readers import read_errors
 from readers.pages.page_recognition import RecognizedPages, RecognizedText, Scan
 from readers.parsed import ParsedDocument
 
-_DOCUMENT_ERRORS: dict[type[errors.ReadError], type[DocumentError]] = {
-    errors.EmptyFileError: EmptyDocumentError,
-    errors.CorruptFileError: CorruptDocumentError,
-    errors.EncryptedFileError: EncryptedDocumentError,
-    errors.UnsafeFileError: UnsafeDocumentError,
-    errors.FileTooLargeError: DocumentTooLargeError,
-    errors.UnsupportedFormatError: UnsupportedMediaTypeError,
+_DOCUMENT_ERRORS: dict[type[read_errors.ReadError], type[DocumentError]] = {
+    read_errors.EmptyFileError: EmptyDocumentError,
+    read_errors.CorruptFileError: CorruptDocumentError,
+    read_errors.EncryptedFileError: EncryptedDocumentError,
+    read_errors.UnsafeFileError: UnsafeDocumentError,
+    read_errors.FileTooLargeError: DocumentTooLargeError,
+    read_errors.UnsupportedFormatError: UnsupportedMediaTypeError,
 }
 
 
@@ -50,9 +50,9 @@ def parse(
     """
     try:
         return parser.parse(body, name=name, media_type=media_type, scan=Scan(pages, deadline.remaining_s))
-    except errors.UnfinishedScanError as exc:
+    except read_errors.UnfinishedScanError as exc:
         raise ScanUnfinishedError(exc.message, service="ocr", stage="ocr", **exc.details) from exc
-    except errors.ReadError as exc:
+    except read_errors.ReadError as exc:
         raise _DOCUMENT_ERRORS[type(exc)](exc.message, **exc.details) from exc
 
 

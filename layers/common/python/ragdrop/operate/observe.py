@@ -30,7 +30,7 @@ from ragdrop.ports.telemetry import (
     scope_of,
     with_few_agents,
 )
-from ragdrop.resilience.stages import before_reply
+from ragdrop.resilience.timing import before_reply
 
 logger = logging.getLogger(__name__)
 

@@ -30,7 +30,7 @@ from ragdrop.ports.model_services import Embedder
 from ragdrop.ports.telemetry import Telemetry
 from ragdrop.query.view import LiveViews
 from ragdrop.resilience.breakers import INDEX, REGISTRY, Breakers
-from ragdrop.resilience.stages import before_reply
+from ragdrop.resilience.timing import before_reply
 from ragdrop.tenants.directory import TenantDirectory
 
 logger = logging.getLogger(__name__)

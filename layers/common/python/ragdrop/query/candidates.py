@@ -24,7 +24,7 @@ from ragdrop.errors import DatabaseError, IndexLostError, IndexMovedError
 from ragdrop.query.exact import is_spread, with_spellings
 from ragdrop.query.understand import Scopes
 from ragdrop.query.view import View
-from ragdrop.resilience.stages import Timer
+from ragdrop.resilience.timing import Timer
 
 MORE_ROUNDS = 3  # where superseded revisions took the room; each is wider than the first
 HEADS_READ = 100  # one page; a tenant with more documents than these is taken at its counters

@@ -23,7 +23,7 @@ from ragdrop.ports.telemetry import Metrics, Operation, QueryReport, failure_of,
 from ragdrop.query.cache import Searching
 from ragdrop.query.search import Search
 from ragdrop.resilience.breakers import INDEX, REGISTRY
-from ragdrop.resilience.stages import Timer
+from ragdrop.resilience.timing import Timer
 from ragdrop.tenants.directory import TenantDirectory
 
 DEGRADED = 2

@@ -57,7 +57,7 @@ from ragdrop.query.model_ranking import RankFolders, rerank
 from ragdrop.query.ranking import Judged, RankedDocument, above_noise, judged, rank
 from ragdrop.query.understand import RankedFolders, ResolvedQuery, UnderstandQuery
 from ragdrop.query.view import ResolveQueryView, View
-from ragdrop.resilience.stages import Timer, run_in_parallel
+from ragdrop.resilience.timing import Timer, run_in_parallel
 
 EmbedQuestion = Callable[[str, str, EmbeddingSpace, Deadline], Vector]
 """The vector of a question, as a tenant asks it, in an embedding space."""

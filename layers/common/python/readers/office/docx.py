@@ -11,13 +11,13 @@ from xml.parsers.expat import ExpatError
 
 import mammoth
 
-from readers.errors import CorruptFileError
 from readers.formats import DOCX
 from readers.html import read_markup
 from readers.markdown_writer import one_line
 from readers.office.docx_markup import WordPackage, with_labels
 from readers.office.package import BROKEN
 from readers.parsed import ParsedDocument
+from readers.read_errors import CorruptFileError
 
 _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fresh"
 _BROKEN = (*BROKEN, ExpatError, ParseError, AttributeError, TypeError)

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 from xml.etree.ElementTree import Element
 
-from readers.errors import CorruptFileError, refuse_over
 from readers.formats import ODP, ODT
 from readers.markdown_writer import MAX_COLUMNS, MarkdownWriter, grid, lowered, note_mark, one_line, raised, struck
 from readers.office.notation import FORMS
 from readers.office.package import Package, attribute, below, child, integer, local
 from readers.parsed import ParsedDocument, WrittenLink
+from readers.read_errors import CorruptFileError, refuse_over
 
 MAX_PARENTS = 20
 _FORMS = {"i": "lowerRoman", "I": "upperRoman", "a": "lowerLetter", "A": "upperLetter"}

@@ -11,7 +11,7 @@ from posixpath import dirname, join, normpath
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from readers.errors import CorruptFileError, EncryptedFileError, UnsafeFileError
+from readers.read_errors import CorruptFileError, EncryptedFileError, UnsafeFileError
 
 MAX_PART_BYTES = 64 * 1024 * 1024
 MAX_TOTAL_BYTES = 512 * 1024 * 1024

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from readers.errors import refuse_over
 from readers.formats import PPTX
 from readers.markdown_writer import MarkdownWriter, first_twenty, grid, lowered, one_line, raised, struck
 from readers.office.notation import FORMS, linear
 from readers.office.package import RELATIONS, Package, attribute, below, child, integer, local
 from readers.parsed import ParsedDocument, WrittenLink
+from readers.read_errors import refuse_over
 
 MAX_SLIDES = 5_000
 MAX_LINKS = 10_000

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from striprtf.striprtf import rtf_to_text
 
-from readers.errors import CorruptFileError, EmptyFileError, FileTooLargeError
 from readers.formats import RTF
 from readers.markdown_writer import MarkdownWriter, grid, lowered, one_line, raised, struck
 from readers.parsed import ParsedDocument
+from readers.read_errors import CorruptFileError, EmptyFileError, FileTooLargeError
 from readers.text_decoding import clean, marked_encoding
 
 _MARK = "\ufdd1"  # no character: stands before the letters of a run's state

@@ -21,12 +21,12 @@ from python_calamine import (
     load_workbook,
 )
 
-from readers.errors import CorruptFileError, EncryptedFileError, UnsafeFileError, refuse_over
 from readers.formats import ODS, XLS, XLSX
 from readers.markdown_writer import MAX_COLUMNS, MarkdownWriter, titles_above
 from readers.office.opendocument import MAX_ROWS, Merged, merged_cells
 from readers.office.package import Package, attribute, below, child
 from readers.parsed import ParsedDocument, Place, column_name, sheet_name
+from readers.read_errors import CorruptFileError, EncryptedFileError, UnsafeFileError, refuse_over
 
 Percents: TypeAlias = "frozenset[tuple[int, int]]"
 """Row and column of each, both from 0."""

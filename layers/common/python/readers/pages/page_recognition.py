@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from readers.errors import EmptyFileError, UnfinishedScanError
 from readers.markdown_writer import first_twenty
 from readers.parsed import ParsedDocument, Place
+from readers.read_errors import EmptyFileError, UnfinishedScanError
 from readers.text_decoding import clean
 
 MAX_PAGES = 500  # of a document

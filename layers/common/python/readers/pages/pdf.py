@@ -11,19 +11,19 @@ from dataclasses import dataclass
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from readers.errors import (
-    CorruptFileError,
-    EmptyFileError,
-    EncryptedFileError,
-    UnsafeFileError,
-    refuse_over,
-)
 from readers.formats import PDF
 from readers.markdown_writer import first_twenty, one_line, table_row
 from readers.pages.page_glyphs import HYPHEN, MARK, PageGlyphs, in_words, is_right_to_left, reflow
 from readers.pages.page_layout import Layout, PlacedWord, layout_of, lines_of
 from readers.pages.page_tables import FoundTable, PageTables
 from readers.parsed import Heading, ParsedDocument, Table
+from readers.read_errors import (
+    CorruptFileError,
+    EmptyFileError,
+    EncryptedFileError,
+    UnsafeFileError,
+    refuse_over,
+)
 
 MAX_STREAM_BYTES = 4 * 1024 * 1024  # of each stream's content, and
 MAX_CHECKED_BYTES = 64 * 1024 * 1024  # of all, is looked at: enough to tell, too little for a bomb

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ragdrop.app.ports import Ports
-from ragdrop.app.tenants import TenantParts
+from ragdrop.app.tenant_parts import TenantParts
 from ragdrop.documents.purge import PurgeDocuments
 from ragdrop.documents.service import CheckLinks, DocumentService, RetryDocuments, WriteOnce
 from ragdrop.past.record import DocumentHistory

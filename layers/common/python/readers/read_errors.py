@@ -50,7 +50,7 @@ def refuse_over(limit: int, count: int, things: str, whole: str) -> None:
 
     >>> refuse_over(5, 6, "pages", "the document")
     Traceback (most recent call last):
-    readers.errors.FileTooLargeError: the document has 6 pages, at most 5 are read
+    readers.read_errors.FileTooLargeError: the document has 6 pages, at most 5 are read
     """
     if count > limit:
         message = f"{whole} has {count} {things}, at most {limit} are read"
