@@ -322,7 +322,10 @@ AT_ONCE = 20  # a link may mean five paths, and a batch reads 100 heads
 
 @dataclass(frozen=True, kw_only=True)
 class CheckLinks:
-    """Resolves links as following them does, without a search: a link out of ragdrop is neither right nor broken."""
+    """Resolves links as following them does, without a search: a link out of ragdrop is neither right nor broken.
+
+    Every method raises DatabaseError where the registry does not answer.
+    """
 
     registry: Registry
     environment: Tunables
@@ -332,9 +335,6 @@ class CheckLinks:
 
         Two batch reads for every 20 links.  A link that leads out of its vault is broken unless the tenant's settings
         allow it.
-
-        Raises:
-            DatabaseError: The registry did not answer.
         """
         across = self._across_vaults(detail, tenant)
         target = dict.fromkeys(detail.links)
@@ -343,11 +343,7 @@ class CheckLinks:
         return tuple(link for link in detail.links if link in broken)
 
     def lead_to(self, detail: Detail, tenant: Tenant, target: DocumentKey) -> bool:
-        """Whether a link of the revision leads to *target*; links that cannot mean it are not looked up.
-
-        Raises:
-            DatabaseError: The registry did not answer.
-        """
+        """Whether a link of the revision leads to *target*; links that cannot mean it are not looked up."""
         across = self._across_vaults(detail, tenant)
         names = {target.path, folded_name(target.path)}
         asked = []

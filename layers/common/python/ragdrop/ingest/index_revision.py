@@ -69,7 +69,10 @@ def _of_language(text: str, tenant: Tenant) -> list[str]:
 
 
 class IndexRevision:
-    """Writes a claimed revision to the state bucket and to every index of its tenant."""
+    """Writes a claimed revision to the state bucket and to every index of its tenant.
+
+    Every method raises DependencyError where a service failed: the same call may succeed later.
+    """
 
     def __init__(
         self,
@@ -128,29 +131,17 @@ class IndexRevision:
         return ParsedRevision(saved, detail, tenant, cuts, known, first)
 
     def vectors(self, prepared: Iterable[ParsedRevision], deadline: Deadline) -> Known:
-        """The vectors of several documents, in shared requests; the same text is embedded once.
-
-        Raises:
-            DependencyError: The embedding service failed; the same call may succeed later.
-        """
+        """The vectors of several documents, in shared requests; the same text is embedded once."""
         several = list(prepared)
         known = {place: vector for each in several for place, vector in each.known.items()}
         return self._write_chunks.vectors((cut for each in several for cut in each.cuts), known, deadline)
 
     def index(self, prepared: Iterable[ParsedRevision], vectors: Known, deadline: Deadline) -> None:
-        """Put the chunks of several documents into the index, in shared requests; they wait for the activations.
-
-        Raises:
-            DependencyError: The index failed; the same call may succeed later.
-        """
+        """Put the chunks of several documents into the index, in shared requests; they wait for the activations."""
         self._write_chunks.index((cut for each in prepared for cut in each.cuts), vectors, deadline)
 
     def keep(self, prepared: ParsedRevision, vectors: Known) -> WrittenRevision:
-        """Keep the chunks of a document that are in the index.
-
-        Raises:
-            DependencyError: A service failed; the same call may succeed later.
-        """
+        """Keep the chunks of a document that are in the index."""
         counts = [self._write_chunks.keep(cut, vectors) for cut in prepared.cuts]
         self._known_vectors.remember(prepared.saved)
         embedded = prepared.cuts[0].unknown(prepared.known)

@@ -31,17 +31,17 @@ MAX_MERGE_TRIES = 3
 MIN_TIME_FOR_A_RECORD_S = 20.0  # with less left no record is begun: it would be cut off and come back later than this
 
 
-class Parsed(NamedTuple):
+class _Parsed(NamedTuple):
     """A document that fits into one invocation, with the message that asked for it."""
 
     delivery: Delivery
     work: ParsedRevision
 
 
-class Begun(NamedTuple):
+class _Begun(NamedTuple):
     """What the messages of a batch came to: documents to write, large ones to continue, messages that failed."""
 
-    parsed: list[Parsed]
+    parsed: list[_Parsed]
     large: list[tuple[Delivery, Unfinished]]
     failed: list[Delivery]
 
@@ -82,8 +82,8 @@ class ReconcileBatch:
             self.calibrate(name, deadline)
         return list({delivery.message_id: delivery for delivery in failed}.values())
 
-    def _begin(self, deliveries: Sequence[Delivery], deadline: Deadline) -> Begun:
-        begun = Begun([], [], [])
+    def _begin(self, deliveries: Sequence[Delivery], deadline: Deadline) -> _Begun:
+        begun = _Begun([], [], [])
         for delivery in deliveries:
             if deadline.remaining_s() < MIN_TIME_FOR_A_RECORD_S:
                 self.redelivery.after(delivery, 0)
@@ -104,7 +104,7 @@ class ReconcileBatch:
                         begun.failed.append(delivery)
                     continue
                 if isinstance(work, ParsedRevision):
-                    begun.parsed.append(Parsed(delivery, work))
+                    begun.parsed.append(_Parsed(delivery, work))
                 elif work is not None:
                     begun.large.append((delivery, work))
         return begun
@@ -151,7 +151,7 @@ class ReconcileBatch:
         return self.reconcile_key(key, change, delivery, tenant, deadline)
 
     def _write(
-        self, parsed: Sequence[Parsed], deadline: Deadline, known: Known | None = None
+        self, parsed: Sequence[_Parsed], deadline: Deadline, known: Known | None = None
     ) -> tuple[list[tuple[Delivery, WrittenRevision]], list[Delivery]]:
         """Embed and index what is *parsed*.  Where the shared requests fail, each document is tried alone.
 

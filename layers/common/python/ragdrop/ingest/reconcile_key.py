@@ -40,13 +40,13 @@ Work = ParsedRevision | Unfinished
 """What is left to do for a key: a parsed revision to write whole, or a large one to continue part by part."""
 
 
-class Again(Enum):
+class _Again(Enum):
     """The key changed meanwhile: it is read again."""
 
     AGAIN = auto()
 
 
-AGAIN = Again.AGAIN
+AGAIN = _Again.AGAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class ReconcileKey:
                 return done
         raise DatabaseError("the key changed repeatedly while it was read", service="registry")
 
-    def _act(self, case: _Case, current: CurrentVersions | None, head: Head | None) -> Work | Again | None:
+    def _act(self, case: _Case, current: CurrentVersions | None, head: Head | None) -> Work | _Again | None:
         """Do what the table says; what changed meanwhile is read again."""
         now_s = self._clock()
         state = head_state(head, promoted=case.tenant.promoted, message_id=case.delivery.message_id, now_s=now_s)
@@ -138,7 +138,7 @@ class ReconcileKey:
 
     def _claim(
         self, case: _Case, head: Head | None, current: CurrentVersions, found: CurrentVersions, claim: Claim
-    ) -> Work | Again | None:
+    ) -> Work | _Again | None:
         """Claim a revision and begin it; again where another worker was faster, or the object changed meanwhile."""
         claimed = self._registry.claim(case.key, head, claim)
         now = None if claimed is None else self._look(case.key)
@@ -149,7 +149,7 @@ class ReconcileKey:
         except DocumentError as exc:
             return self._refuse(case, head, claimed, found, exc)
 
-    def _begin(self, case: _Case, claimed: Head, found: CurrentVersions, *, first: bool) -> Work | Again | None:
+    def _begin(self, case: _Case, claimed: Head, found: CurrentVersions, *, first: bool) -> Work | _Again | None:
         if case.key.problem is not None:
             raise InvalidKeyError(f"{case.key.problem}: copy the object to another key and delete this one")
         if case.key.is_settings:
@@ -159,7 +159,7 @@ class ReconcileKey:
 
     def _refuse(
         self, case: _Case, head: Head | None, claimed: Head, found: CurrentVersions, exc: DocumentError
-    ) -> Again | None:
+    ) -> _Again | None:
         """Record the failure; where the registry was lost, look for a readable version below first."""
         keeps = is_unknown(head) and self._live.keeps_last_good(case.key, case.tenant)
         if keeps and len(case.refused) < MAX_REFUSED:
@@ -192,7 +192,7 @@ class ReconcileKey:
             below = self._due.below(case.key, case.refused[-1] if case.refused else current, case.tenant)
         return (current, stage) if below is None else (below, None)
 
-    def _go_live(self, case: _Case, current: CurrentVersions, head: Head) -> Again | None:
+    def _go_live(self, case: _Case, current: CurrentVersions, head: Head) -> _Again | None:
         """Activate what waits in a stage that was promoted, once every search counts it anyway.
 
         Raises:
@@ -208,7 +208,7 @@ class ReconcileKey:
         message_id, sequencer = case.delivery.message_id, case.change.sequencer
         return Claim(*found.versions, message_id, now_s + LEASE_S, sequencer, now_s, *etags, stage=stage)
 
-    def _remove(self, case: _Case, head: Head | None) -> Again | None:
+    def _remove(self, case: _Case, head: Head | None) -> _Again | None:
         """Write a tombstone; again where another worker was faster."""
         tombstone = head
         if head is not None and head.status is not Status.DELETED:

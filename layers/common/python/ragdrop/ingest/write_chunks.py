@@ -59,7 +59,10 @@ class Cut:
 
 
 class WriteChunks:
-    """Puts revisions into indexes; what it writes answers only once the registry says so."""
+    """Puts revisions into indexes; what it writes answers only once the registry says so.
+
+    Every method raises DependencyError where a service failed: the same call may succeed later.
+    """
 
     def __init__(self, *, revisions: RevisionStore, index: ChunkIndex, embedder: Embedder, splitter: Splitter) -> None:
         self._revisions = revisions
@@ -103,11 +106,7 @@ class WriteChunks:
         return Cut(saved, number, facts, target, tenant.part_of(target), chunks, sizes, stored_links(document))
 
     def vectors(self, cuts: Iterable[Cut], known: Known, deadline: Deadline) -> dict[Place, Vector]:
-        """The vectors of all chunks of *cuts*; each text that is not *known* is embedded once, whoever has it.
-
-        Raises:
-            DependencyError: The embedding service failed; the same call may succeed later.
-        """
+        """The vectors of all chunks of *cuts*; each text that is not *known* is embedded once, whoever has it."""
         required = dict.fromkeys(place for cut in cuts for place in cut.places)
         found = {place: known[place] for place in required if place in known}
         missing: dict[EmbeddingSpace, list[str]] = {}
@@ -120,20 +119,12 @@ class WriteChunks:
         return found
 
     def write(self, cut: Cut, vectors: Known, deadline: Deadline) -> int:
-        """Index the chunks of *cut*, then save them: where they are saved, the index has them all.  How many.
-
-        Raises:
-            DependencyError: A service failed; the same call may succeed later.
-        """
+        """Index the chunks of *cut*, then save them: where they are saved, the index has them all.  How many."""
         self.index([cut], vectors, deadline)
         return self.keep(cut, vectors)
 
     def index(self, cuts: Iterable[Cut], vectors: Known, deadline: Deadline) -> None:
-        """Index the chunks of *cuts*, those of several documents together, so that they share requests.
-
-        Raises:
-            DependencyError: The index failed; some of the chunks may be in it.
-        """
+        """Index the chunks of *cuts*, those of several documents together, so that they share requests."""
         by_index: dict[IndexRef, list[IndexedChunk]] = {}
         for cut in cuts:
             by_index.setdefault(cut.index, []).extend(_indexed(cut, vectors))
@@ -161,7 +152,10 @@ def _indexed(cut: Cut, vectors: Known) -> list[IndexedChunk]:
 
 @dataclass(frozen=True, kw_only=True)
 class CopyRevision:
-    """Writes revisions that are in some index of their tenant into another one."""
+    """Writes revisions that are in some index of their tenant into another one.
+
+    Every method raises DependencyError where a service failed: the same call may succeed later.
+    """
 
     revisions: RevisionStore
     write_chunks: WriteChunks
@@ -169,11 +163,7 @@ class CopyRevision:
     def __call__(
         self, saved: StoredRevision, facts: Facts, *, tenant: Tenant, target: ActiveIndex, deadline: Deadline
     ) -> int | None:
-        """Write all parts of *saved* into *target*; how many chunks, or None where the text is gone.
-
-        Raises:
-            DependencyError: A service failed; the same call may succeed later.
-        """
+        """Write all parts of *saved* into *target*; how many chunks, or None where the text is gone."""
         sizes, count = "", 0
         for number in range(len(saved.parts)):
             part = self._part(saved, number, facts, tenant=tenant, target=target, first_ordinal=count)
@@ -198,9 +188,6 @@ class CopyRevision:
         """Do the same for the live revisions of many documents; which of them were written: the text of others is gone.
 
         Those of one part share the writes of the index.
-
-        Raises:
-            DependencyError: A service failed; the same call may succeed later.
         """
         short = [each for each in revisions if len(each[0].parts) == 1]
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="copies") as pool:

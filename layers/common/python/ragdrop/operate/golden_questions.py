@@ -29,6 +29,8 @@ TENANT_S = 60.0  # seconds that one run of the schedule gives a tenant
 class GoldenRuns:
     """Asks golden questions, compares each run with the one before it, and stores it.
 
+    Every method raises DatabaseError where the registry does not answer.
+
     Args:
         registry: Stores the last run of each vault.
         directory: Knows the settings of tenants.
@@ -56,11 +58,7 @@ class GoldenRuns:
         self._clock = clock
 
     def last(self, caller: Caller) -> list[GoldenRun]:
-        """The last run of each vault that has golden questions and that *caller* may see; empty before the first one.
-
-        Raises:
-            DatabaseError: The registry did not answer.
-        """
+        """The last run of each vault that has golden questions and that *caller* may see; empty before its first."""
         tenant = self._directory.tenant(caller.tenant)
         vaults = [vault for vault in _guarded(tenant) if caller.may_see(vault)]
         runs = self._registry.golden_runs(caller.tenant) if vaults else {}
@@ -85,11 +83,7 @@ class GoldenRuns:
         return run
 
     def run_due(self, tenant: Tenant, deadline: Deadline) -> None:
-        """Ask what is due: vaults that changed, or whose release changed, or that were not measured for six hours.
-
-        Raises:
-            DatabaseError: The registry did not answer.
-        """
+        """Ask what is due: vaults that changed, or whose release changed, or that were not measured for six hours."""
         vaults = _guarded(tenant)
         if not vaults:
             return
