@@ -74,15 +74,11 @@ class PastView(View):
         ]
         return sorted([*unchanged, *changed])
 
-    def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:
-        """The heads of up to 100 documents, as the view has them."""
-        return self._viewed(self.registry.heads(keys, deadline))
-
     def named_and_heads(
         self, names: Collection[Name], keys: Collection[DocumentKey], deadline: Deadline
     ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
         """Paths by name, those of the view too, and heads."""
-        found, heads = self.registry.named_and_heads(names, keys, deadline)
+        found, heads = super().named_and_heads(names, keys, deadline)
         more: dict[Name, set[str]] = {}
         requested = set(names)
         for key, detail in self.differences.details.items():
@@ -90,7 +86,7 @@ class PastView(View):
                 more.setdefault(name, set()).add(key.path)
         for name, paths in more.items():
             found[name] = tuple(sorted({*found.get(name, ()), *paths}))
-        return found, self._viewed(heads)
+        return found, heads
 
     def ready(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> None:
         """Do what a search can do before its vector is known, without the hidden revisions."""
@@ -103,10 +99,12 @@ class PastView(View):
     def _without_hidden(self, queries: Sequence[CandidateQuery]) -> list[CandidateQuery]:
         return [replace(query, without=query.without | self.differences.hidden) for query in queries]
 
-    def _viewed(self, live: Heads) -> Heads:
+    def viewed(self, heads: Heads, deadline: Deadline) -> Heads:
+        """The *heads* with the revisions that count."""
+        del deadline
         found: dict[DocumentKey, Head] = {}
         late: set[DocumentKey] = set()
-        for key, head in live.found.items():
+        for key, head in heads.found.items():
             if key in self.differences.details:
                 detail = self.differences.details[key]
                 if detail is not None:
@@ -115,7 +113,7 @@ class PastView(View):
                 late.add(key)
             else:
                 found[key] = head
-        return Heads(found, live.unread | late)
+        return Heads(found, heads.unread | late)
 
     def _is_late(self, head: Head) -> bool:
         """Whether a head changed between the view and this read, so that its earlier state is unknown."""
@@ -286,29 +284,19 @@ class StagedView(View):
         super().__init__(registry, index)
         self._stages = frozenset(stages)
 
-    def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:
-        """The heads of up to 100 documents; one more batch read where some of them wait."""
-        return self._staged(self.registry.heads(keys, deadline), deadline)
-
-    def named_and_heads(
-        self, names: Collection[Name], keys: Collection[DocumentKey], deadline: Deadline
-    ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
-        """Paths by name, and heads."""
-        found, heads = self.registry.named_and_heads(names, keys, deadline)
-        return found, self._staged(heads, deadline)
-
-    def _staged(self, live: Heads, deadline: Deadline) -> Heads:
+    def viewed(self, heads: Heads, deadline: Deadline) -> Heads:
+        """The *heads* with what waits; one more batch read where something does."""
         waiting = {
             key: head
-            for key, head in live.found.items()
+            for key, head in heads.found.items()
             if head.status is Status.STAGED and f"{head.key.vault}/{head.stage}" in self._stages
         }
         if not waiting:
-            return live
+            return heads
         details = self.registry.details([(key, head.revision) for key, head in waiting.items()], deadline)
         staged = {detail.key: head_then(waiting[detail.key], detail) for detail in details}
-        found = {key: head for key, head in live.found.items() if key not in waiting}
-        return Heads(found | staged, live.unread | (waiting.keys() - staged.keys()))
+        found = {key: head for key, head in heads.found.items() if key not in waiting}
+        return Heads(found | staged, heads.unread | (waiting.keys() - staged.keys()))
 
 
 class ResolveView:

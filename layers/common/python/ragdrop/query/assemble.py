@@ -10,10 +10,9 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import CHUNKS_PER_DOCUMENT, Expand, FoundChunk, FoundDocument
-from ragdrop.domain.tenants import IndexRef
 from ragdrop.query.candidates import filter_tenant
 from ragdrop.query.ranking import Boosts, boosted
-from ragdrop.query.understand import Room
+from ragdrop.query.understand import ResolvedQuery
 from ragdrop.query.view import View
 
 MAX_CRITICAL = 50  # heads that may be read for them, of the 100 of one batch
@@ -135,21 +134,6 @@ MAX_CRITICAL_CHUNKS = 300  # read of critical documents at most; more would not 
 
 
 @dataclass(frozen=True, slots=True)
-class TextRequest:
-    """What texts are to be made: *expand* for results, from *index*, within *room*.
-
-    *boosts* are added to the scores of critical documents.  By *with_first* the first chunk of each document is read
-    too, in the same round trip.
-    """
-
-    index: IndexRef
-    expand: Expand
-    boosts: Boosts
-    room: Room
-    with_first: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Assembled:
     """Documents with their texts, and the critical ones that were shortened or left out.
 
@@ -166,9 +150,10 @@ def assemble(
     view: View,
     documents: Sequence[FoundDocument],
     critical: Sequence[tuple[Head, Sequence[FoundChunk]]],
-    request: TextRequest,
     *,
+    question: ResolvedQuery,
     found: ChunksByDocument,
+    with_first: bool,
     deadline: Deadline,
 ) -> Assembled:
     """Put texts together.
@@ -177,24 +162,25 @@ def assemble(
         view: Where chunks are read.
         documents: Ranked, best first; the first ones have the room.
         critical: Heads of critical documents with their best chunks.
-        request: What texts are to be made.
+        question: How much of each document is requested, and the room for all.
         found: Chunks of live revisions that the search found; what they suffice for is not read again.
+        with_first: Whether to read the first chunk of each document too, in the same round trip.
         deadline: When the reading must have ended.
 
     Raises:
         DatabaseError: The index did not answer.
     """
     ranges = _of_critical(critical)
-    room, expand = request.room, request.expand
+    room, expand, index = question.room, question.query.expand, question.tenant.index
     ranges |= _of_results(documents, expand, min(room.documents, MAX_CHARACTERS))
-    requested = [*ranges.values(), *(_first_ranges(ranges.values()) if request.with_first else [])]
+    requested = [*ranges.values(), *(_first_ranges(ranges.values()) if with_first else [])]
     available = [cached_part(part, found.get(part.key, {})) for part in requested]
     missing = [part for part, hits in zip(requested, available, strict=True) if hits is None]
-    answers = iter(view.read(request.index, missing, deadline) if missing else [])
-    read = [filter_tenant(next(answers), request.index.tenant) if hits is None else hits for hits in available]
+    answers = iter(view.read(index, missing, deadline) if missing else [])
+    read = [filter_tenant(next(answers), index.tenant) if hits is None else hits for hits in available]
     by_key: Mapping[DocumentKey, list[Hit]] = dict(zip(ranges, read, strict=False))
-    first_chunks = _read_first(zip(requested, read, strict=True)) if request.with_first else {}
-    first, left, shortened = within_share(_critical(critical, by_key, request.boosts), room.critical)
+    first_chunks = _read_first(zip(requested, read, strict=True)) if with_first else {}
+    first, left, shortened = within_share(_critical(critical, by_key, question.boosts), room.critical)
     left += min(room.documents, MAX_CHARACTERS) - room.critical
     return Assembled(_within(documents, by_key, expand, left), first, shortened, first_chunks)
 

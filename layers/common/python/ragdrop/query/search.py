@@ -37,7 +37,7 @@ from ragdrop.errors import (
 from ragdrop.ports.indexes import SearchableIndex
 from ragdrop.ports.model_services import Reranker
 from ragdrop.ports.telemetry import Tracer
-from ragdrop.query.assemble import MAX_CRITICAL, TextRequest, assemble, context_text, live_critical
+from ragdrop.query.assemble import MAX_CRITICAL, assemble, context_text, live_critical
 from ragdrop.query.candidates import CandidateRequest, FoundCandidates, find_candidates
 from ragdrop.query.exact import exactness
 from ragdrop.query.follow_links import FollowLinks, LinkRequest, calibrated
@@ -244,8 +244,9 @@ class Search:
             view,
             [one.found() for one in chosen],
             [(head, _chunks_of(head, ranked, found, by)) for head in heads],
-            TextRequest(question.tenant.index, query.expand, question.boosts, question.room, _follows(question)),
+            question=question,
             found=_by_document(fused),
+            with_first=_follows(question),
             deadline=TEXTS.of(deadline),
         )
         notes = _notes(question, len(assembled.shortened) + len(critical_keys[MAX_CRITICAL:]))

@@ -41,13 +41,19 @@ class View:
 
     def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:
         """The heads of up to 100 documents."""
-        return self.registry.heads(keys, deadline)
+        return self.viewed(self.registry.heads(keys, deadline), deadline)
 
     def named_and_heads(
         self, names: Collection[Name], keys: Collection[DocumentKey], deadline: Deadline
     ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
         """Paths by name, and heads, in one batch read."""
-        return self.registry.named_and_heads(names, keys, deadline)
+        found, heads = self.registry.named_and_heads(names, keys, deadline)
+        return found, self.viewed(heads, deadline)
+
+    def viewed(self, heads: Heads, deadline: Deadline) -> Heads:
+        """The live *heads* as this view has them."""
+        del deadline
+        return heads
 
     def ready(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> None:
         """Do what a search can do before its vector is known."""
