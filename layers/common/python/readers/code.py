@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from pygments.lexer import Lexer
@@ -49,7 +48,7 @@ def read_code(body: bytes, name: str) -> ParsedDocument:
     """Decode and find definitions; code of over a million characters is not checked."""
     text, warnings = decode(body, charset=cookie_encoding(body))
     lexer = _lexer_of(name, text)
-    found = _definitions(lexer(), text) if lexer and len(text) <= MAX_LEXED_CHARACTERS else []
+    found = _definitions(lexer(), text) if lexer and len(text) <= MAX_LEXED_CHARACTERS else {}
     language = lexer.name if lexer else "code"
     return ParsedDocument(
         text,
@@ -70,8 +69,9 @@ def _lexer_of(name: str, text: str) -> type[Lexer] | None:
     return lexer
 
 
-def _definitions(lexer: Lexer, text: str) -> list[Definition]:
-    found: dict[int, Definition] = {}
+def _definitions(lexer: Lexer, text: str) -> dict[int, str]:
+    """The names of functions, classes and types by where their lines start."""
+    found: dict[int, str] = {}
     trusted = lexer.name in _TRUSTED
     for start, kind, value in lexer.get_tokens_unprocessed(text):
         if kind not in Name or kind in String or kind in Comment:
@@ -81,8 +81,8 @@ def _definitions(lexer: Lexer, text: str) -> list[Definition]:
             continue
         named = kind in Name.Function or kind in Name.Class
         if (trusted and named) or _DECLARES.search(text[line:start]):
-            found[line] = Definition(line, value.strip())
-    return list(found.values())
+            found[line] = value.strip()
+    return found
 
 
 FIRST_LEVEL = 2  # level 1 is the title of a document
@@ -90,36 +90,25 @@ LAST_LEVEL = 6
 _BELONGS_BELOW = re.compile(r"[ \t]*(?:@|#|//|/\*|\*|\[|--|template\b)")
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A function, class or type: where its line starts, and its name."""
-
-    line_start: int
-    name: str
-
-
-def headings_of(text: str, definitions: Iterable[Definition]) -> Iterator[Heading]:
+def headings_of(text: str, definitions: Mapping[int, str]) -> Iterator[Heading]:
     r"""A heading each, its level by how far its line is indented; decorators and comments above it belong to it.
 
     >>> code = "class Pump:\n    @slow\n    def start(self): ...\n"
-    >>> list(headings_of(code, [Definition(0, "Pump"), Definition(22, "start")]))
+    >>> list(headings_of(code, {0: "Pump", 22: "start"}))
     [Heading(level=2, text='Pump', start=0), Heading(level=3, text='start', start=12)]
     """
-    ordered = sorted(definitions, key=lambda definition: definition.line_start)
-    indents = sorted({_indent(text, definition.line_start) for definition in ordered})
+    indents = sorted({_indent(text, line) for line in definitions})
     before = 0
-    for definition in ordered:
-        level = FIRST_LEVEL + indents.index(_indent(text, definition.line_start))
-        start = max(_with_preamble(text, definition.line_start), before)
-        before = definition.line_start + 1
-        yield Heading(min(level, LAST_LEVEL), definition.name[:200], start)
+    for line, name in sorted(definitions.items()):
+        level = FIRST_LEVEL + indents.index(_indent(text, line))
+        start = max(_with_preamble(text, line), before)
+        before = line + 1
+        yield Heading(min(level, LAST_LEVEL), name[:200], start)
 
 
 def _indent(text: str, line_start: int) -> int:
-    end = line_start
-    while end < len(text) and text[end] in " \t":
-        end += 1
-    return len(text[line_start:end].expandtabs(4))
+    blank = re.compile(r"[ \t]*").match(text, line_start)
+    return len(blank[0].expandtabs(4)) if blank else 0
 
 
 def _with_preamble(text: str, line_start: int) -> int:
