@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol
 
 from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, CheckedSentence, Citation, Question, Shown
 from ragdrop.domain.deadlines import Deadline
@@ -43,18 +42,6 @@ class SourcesFound:
 AskEvent = SourcesFound | str | Citation | CheckedSentence | Answer
 """What a streamed answer gives, in order: what was found, then text, checked citations and statuses of sentences, then
 the whole answer."""
-
-
-class Answering(Protocol):
-    """What Ask does, and whoever stands before it."""
-
-    def __call__(self, question: Question, caller: Caller, deadline: Deadline) -> Answer:
-        """Answer *question*."""
-        ...
-
-    def stream(self, question: Question, caller: Caller, deadline: Deadline) -> Iterator[AskEvent]:
-        """The same, as it comes."""
-        ...
 
 
 class ReadAnswer:
@@ -244,7 +231,7 @@ class ObservedAsk:
 
     def __init__(
         self,
-        ask: Answering,
+        ask: Ask,
         *,
         budget: DailyBudget,
         observe: Observe,

@@ -165,12 +165,8 @@ LABELS = ("agent",)  # fields that change nothing about the answer
 UNCACHED = ("session", "debug", "as_of", "stage")  # historical answers cannot be validated against current heads
 
 
-class Searching(Protocol):
-    """What Search and CachedSearch both do."""
-
-    def __call__(self, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
-        """Find what answers *query*."""
-        ...
+Searching = Callable[[Query, Caller, Deadline], Retrieval]
+"""A search, or a wrapper of one."""
 
 
 @runtime_checkable

@@ -90,19 +90,19 @@ def report_of(
     failure = None if error is None else failure_of(error, operation)
     if isinstance(error, RagdropError):
         error.counted = True
-    who = {
-        "operation": operation,
-        "tenant": caller.tenant,
-        "agent": query.agent,
-        "filters": filters_of(query),
-        "scope": scope_of(caller.vaults),
-    }
-    rest = {"latency_ms": round(latency_ms, 3), "failure": failure}
+    report = QueryReport(
+        operation=operation,
+        tenant=caller.tenant,
+        agent=query.agent,
+        filters=filters_of(query),
+        scope=scope_of(caller.vaults),
+        latency_ms=round(latency_ms, 3),
+        failure=failure,
+    )
     if found is None:
-        return QueryReport(**who, **rest)  # type: ignore[arg-type]
-    return QueryReport(
-        **who,  # type: ignore[arg-type]
-        **rest,  # type: ignore[arg-type]
+        return report
+    return replace(
+        report,
         results=len(found.documents),
         fallback_level=found.fallback_level,
         circuit_breaker_open=found.circuit_breaker_open,

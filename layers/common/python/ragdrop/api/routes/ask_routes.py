@@ -23,13 +23,13 @@ from ragdrop.domain.answers import Question
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import ModelCall
 from ragdrop.domain.tenants import Caller
-from ragdrop.generate.ask import Answering
+from ragdrop.generate.ask import ObservedAsk
 from ragdrop.generate.conversations import Turn
 from ragdrop.generate.prompt import CondenseConversation
 from ragdrop.generate.verify import VerifyAnswer
 
 VerifyPart = Callable[[], VerifyAnswer]
-AskPart = Callable[[], Answering]
+AskPart = Callable[[], ObservedAsk]
 
 
 def ask_router(ask: AskPart, condense: Callable[[], CondenseConversation], caller: Authenticate) -> APIRouter:
@@ -70,7 +70,7 @@ def ask_router(ask: AskPart, condense: Callable[[], CondenseConversation], calle
     return router
 
 
-def answer(ask: Answering, body: AskRequest, request: Request, who: Caller, deadline: Deadline) -> AskResponse:
+def answer(ask: ObservedAsk, body: AskRequest, request: Request, who: Caller, deadline: Deadline) -> AskResponse:
     """The whole answer to a request."""
     start = time.perf_counter()
     return ask_response(ask(question_of(body), who, deadline), request, start)
