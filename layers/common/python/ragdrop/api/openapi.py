@@ -286,11 +286,7 @@ a{color:#8bf}h2{border-color:#ddd}}"""
 def page_of(document: dict[str, Any]) -> str:
     """The page: every route with its parameters, its body, its replies and its errors."""
     info = document["info"]
-    operations = [
-        (path, method, operation)
-        for path, methods in document["paths"].items()
-        for method, operation in methods.items()
-    ]
+    operations = list(_operations(document))
     contents = "".join(
         f'<li><a href="#{_anchor(method, path)}"><code>{method.upper()} {escape(path)}</code></a> '
         f"{escape(operation.get('summary', ''))}</li>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.deadlines import Deadline
@@ -24,52 +25,44 @@ from ragdrop.tenants.settings_in_force import in_force
 PAGE = 1_000  # documents of one listing
 
 
+@dataclass(frozen=True, kw_only=True)
 class ActivateRevisions:
     """Activations, failures and what follows: counters and clean-up.  All methods raise DependencyError."""
 
-    def __init__(
-        self,
-        *,
-        registry: Registry,
-        index: ChunkIndex,
-        directory: TenantDirectory,
-        index_revision: IndexRevision,
-        metrics: Metrics,
-        environment: Tunables,
-        clock: Callable[[], float],
-    ) -> None:
-        self._registry = registry
-        self._metrics = metrics
-        self._index = index
-        self._directory = directory
-        self._index_revision = index_revision
-        self._environment = environment
-        self._clock = clock
-        self._folders: BoundedCache[tuple[str, str], str] = BoundedCache(size=10_000, ttl_s=3_600.0)
+    registry: Registry
+    index: ChunkIndex
+    directory: TenantDirectory
+    index_revision: IndexRevision
+    metrics: Metrics
+    environment: Tunables
+    clock: Callable[[], float]
+    _folders: BoundedCache[tuple[str, str], str] = field(
+        init=False, default_factory=lambda: BoundedCache(size=10_000, ttl_s=3_600.0)
+    )
 
     def refresh(self, written: Iterable[WrittenRevision], deadline: Deadline) -> None:
         """Make the chunks of several revisions visible to searches, by one request an index."""
         refs = {each.tenant.part_of(target) for each in written for target in each.targets}
         if refs:
-            self._index.refresh(refs, deadline)
+            self.index.refresh(refs, deadline)
 
     def activate(self, written: WrittenRevision, deadline: Deadline) -> None:
         """Let a refreshed revision answer, unless it was superseded; then remove what it replaces.
 
         One that was made for a stage waits there.
         """
-        self._registry.point(written.detail, known=not written.first)
+        self.registry.point(written.detail, known=not written.first)
         if written.detail.stage is not None:
             self._let_wait(written, deadline)
             return
-        before = self._registry.activate(written.detail, self._clock())
+        before = self.registry.activate(written.detail, self.clock())
         if before is not None:
-            self._metrics.put({"IndexedDocuments": 1})
+            self.metrics.put({"IndexedDocuments": 1})
             self.count(written.tenant, written.key, before, detail=written.detail)
             self._note_folder(written.key)
-        tenant = self._directory.tenant(written.key.tenant, fresh=True) or written.tenant
+        tenant = self.directory.tenant(written.key.tenant, fresh=True) or written.tenant
         if before is not None and tenant.targets != written.targets:
-            self._index_revision.catch_up(written, tenant, deadline)
+            self.index_revision.catch_up(written, tenant, deadline)
         if before is not None and written.first:  # older chunks are there where the registry was lost
             self._remove_chunks(written.key, tenant, written.detail.revision, deadline)
             return
@@ -81,21 +74,21 @@ class ActivateRevisions:
         key, detail = written.key, written.detail
         if f"{key.vault}/{detail.stage}" in written.tenant.promoted:
             self._end_if_done(key, detail.stage or "")
-        staged = self._registry.put_in_stage(detail, self._clock()) is not None
+        staged = self.registry.put_in_stage(detail, self.clock()) is not None
         if staged:
             kind = detail.facts.doc_type
-            self._registry.add_to_tenant(key.tenant, vault=key.vault, documents=0, chunks=0, doc_type=kind)
-        tenant = self._directory.tenant(key.tenant, fresh=True) or written.tenant
+            self.registry.add_to_tenant(key.tenant, vault=key.vault, documents=0, chunks=0, doc_type=kind)
+        tenant = self.directory.tenant(key.tenant, fresh=True) or written.tenant
         if staged and tenant.targets != written.targets:
-            self._index_revision.catch_up(written, tenant, deadline)
+            self.index_revision.catch_up(written, tenant, deadline)
         self.clean(key, tenant, deadline)
 
     def go_live(self, head: Head, tenant: Tenant, deadline: Deadline) -> None:
         """Let the revision answer that waits in a promoted stage; the last one ends the stage."""
-        detail = self._registry.detail(head.key, head.revision)
-        before = self._registry.activate(detail, self._clock()) if detail is not None else None
+        detail = self.registry.detail(head.key, head.revision)
+        before = self.registry.activate(detail, self.clock()) if detail is not None else None
         if before is not None:
-            self._metrics.put({"IndexedDocuments": 1})
+            self.metrics.put({"IndexedDocuments": 1})
             self.count(tenant, head.key, before, detail=detail)
             self._note_folder(head.key)
         self.clean(head.key, tenant, deadline)
@@ -103,17 +96,17 @@ class ActivateRevisions:
 
     def _end_if_done(self, key: DocumentKey, stage: str) -> None:
         """Forget that a stage was promoted where no other document than *key* waits in it: nothing can join it."""
-        for heads in head_pages(self._registry, key.tenant, vault=key.vault, status=Status.STAGED, size=PAGE):
+        for heads in head_pages(self.registry, key.tenant, vault=key.vault, status=Status.STAGED, size=PAGE):
             if any(each.stage == stage and each.key != key for each in heads):
                 return
-        self._registry.end_stage(key.tenant, f"{key.vault}/{stage}")
+        self.registry.end_stage(key.tenant, f"{key.vault}/{stage}")
 
     def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> None:
         """Record why a revision is not indexed; the live one is withdrawn unless *keep_live*."""
-        before = self._registry.fail(key, revision, failure, keep_live=keep_live)
+        before = self.registry.fail(key, revision, failure, keep_live=keep_live)
         if before is not None:
-            self._metrics.put({"FailedDocuments": 1})
-        tenant = self._directory.tenant(key.tenant)
+            self.metrics.put({"FailedDocuments": 1})
+        tenant = self.directory.tenant(key.tenant)
         if before is not None and tenant is not None and not keep_live:
             self.count(tenant, key, before)
 
@@ -127,18 +120,18 @@ class ActivateRevisions:
 
     def keeps_last_good(self, key: DocumentKey, tenant: Tenant) -> bool:
         """Whether the last revision stays live where a newer version cannot be indexed."""
-        return key.is_settings or in_force(self._environment, tenant, vaults=[key.vault]).values.keep_last_good
+        return key.is_settings or in_force(self.environment, tenant, vaults=[key.vault]).values.keep_last_good
 
     def failure(self, code: str, message: str, attempts: int) -> Failure:
         """A failure that happened now."""
-        return Failure(code, message, attempts, rfc3339(self._clock()))
+        return Failure(code, message, attempts, rfc3339(self.clock()))
 
     def count(self, tenant: Tenant, key: DocumentKey, before: Head, *, detail: Detail | None = None) -> None:
         """Move the tenant's counters from what was live *before* to what is now: *detail*, or nothing."""
         if key.is_settings:
             return
         was_live = before.live_revision is not None
-        self._registry.add_to_tenant(
+        self.registry.add_to_tenant(
             tenant.name,
             vault=key.vault,
             documents=int(detail is not None) - int(was_live),
@@ -149,22 +142,22 @@ class ActivateRevisions:
     def _note_folder(self, key: DocumentKey) -> None:
         """Let the folder of a live document be known, once an environment."""
         folder = folder_of(key)
-        if folder is None or self._folders.get((key.tenant, folder), now_s=self._clock()):
+        if folder is None or self._folders.get((key.tenant, folder), now_s=self.clock()):
             return
-        self._registry.note_folder(key.tenant, folder)
-        self._folders.put((key.tenant, folder), folder, now_s=self._clock())
+        self.registry.note_folder(key.tenant, folder)
+        self._folders.put((key.tenant, folder), folder, now_s=self.clock())
 
     def clean(self, key: DocumentKey, tenant: Tenant, deadline: Deadline, *, pointers: bool = True) -> None:
         """Remove what can never answer again, by what the registry says now (a consistent read)."""
-        head = self._registry.head(key)
+        head = self.registry.head(key)
         if head is not None and pointers:
-            self._registry.unpoint(head)
+            self.registry.unpoint(head)
         before = obsolete_before(head)
         if before:
             self._remove_chunks(key, tenant, before, deadline)
-            self._registry.forget(key, before)
+            self.registry.forget(key, before)
 
     def _remove_chunks(self, key: DocumentKey, tenant: Tenant, before: int, deadline: Deadline) -> None:
         for part in map(tenant.part_of, tenant.targets):
-            if not self._index.drops_superseded(part):
-                self._index.remove(part, key, before_revision=before, deadline=deadline)
+            if not self.index.drops_superseded(part):
+                self.index.remove(part, key, before_revision=before, deadline=deadline)

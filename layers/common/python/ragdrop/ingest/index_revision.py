@@ -68,31 +68,20 @@ def _of_language(text: str, tenant: Tenant) -> list[str]:
     return [] if found is None else [language_warning(found, model, what="the text")]
 
 
+@dataclass(frozen=True, kw_only=True)
 class IndexRevision:
     """Writes a claimed revision to the state bucket and to every index of its tenant.
 
     Every method raises DependencyError where a service failed: the same call may succeed later.
     """
 
-    def __init__(
-        self,
-        *,
-        documents: ObjectStore,
-        registry: Registry,
-        revisions: RevisionStore,
-        parser: Parser,
-        write_chunks: WriteChunks,
-        known_vectors: KnownVectors,
-        clock: Callable[[], float],
-    ) -> None:
-        self._documents = documents
-        self._registry = registry
-        self._revisions = revisions
-        self._parser = parser
-        self._write_chunks = write_chunks
-        self._copy_revision = CopyRevision(revisions=revisions, write_chunks=write_chunks)
-        self._known_vectors = known_vectors
-        self._clock = clock
+    documents: ObjectStore
+    registry: Registry
+    revisions: RevisionStore
+    parser: Parser
+    write_chunks: WriteChunks
+    known_vectors: KnownVectors
+    clock: Callable[[], float]
 
     def prepare(
         self, claimed: Head, found: CurrentVersions, tenant: Tenant, deadline: Deadline, *, first: bool
@@ -117,14 +106,14 @@ class IndexRevision:
             return None
         document, detail = parsed
         version_id = stored.version_id
-        saved = self._revisions.write_text(claimed.key, claimed.revision, document, version_id=version_id)
-        sources = self._known_vectors.sources(saved, claimed.live_revision)
+        saved = self.revisions.write_text(claimed.key, claimed.revision, document, version_id=version_id)
+        sources = self.known_vectors.sources(saved, claimed.live_revision)
         if len(saved.parts) > 1:
             checkpoint = Checkpoint(len(saved.parts), chunks={target.name: 0 for target in tenant.targets})
-            self._registry.begin(detail, checkpoint)
+            self.registry.begin(detail, checkpoint)
             return Unfinished(saved, detail, tenant, checkpoint, sources)
         cuts = tuple(
-            self._write_chunks.cut(saved, 0, document, detail.facts, tenant=tenant, target=target)
+            self.write_chunks.cut(saved, 0, document, detail.facts, tenant=tenant, target=target)
             for target in tenant.targets
         )
         known = KnownVectors.between(sources, tenant.targets, saved.parts[0])
@@ -134,16 +123,16 @@ class IndexRevision:
         """The vectors of several documents, in shared requests; the same text is embedded once."""
         several = list(prepared)
         known = {place: vector for each in several for place, vector in each.known.items()}
-        return self._write_chunks.vectors((cut for each in several for cut in each.cuts), known, deadline)
+        return self.write_chunks.vectors((cut for each in several for cut in each.cuts), known, deadline)
 
     def index(self, prepared: Iterable[ParsedRevision], vectors: Known, deadline: Deadline) -> None:
         """Put the chunks of several documents into the index, in shared requests; they wait for the activations."""
-        self._write_chunks.index((cut for each in prepared for cut in each.cuts), vectors, deadline)
+        self.write_chunks.index((cut for each in prepared for cut in each.cuts), vectors, deadline)
 
     def keep(self, prepared: ParsedRevision, vectors: Known) -> WrittenRevision:
         """Keep the chunks of a document that are in the index."""
-        counts = [self._write_chunks.keep(cut, vectors) for cut in prepared.cuts]
-        self._known_vectors.remember(prepared.saved)
+        counts = [self.write_chunks.keep(cut, vectors) for cut in prepared.cuts]
+        self.known_vectors.remember(prepared.saved)
         embedded = prepared.cuts[0].unknown(prepared.known)
         detail = replace(prepared.detail, chunk_count=counts[0], embedded=embedded)
         targets = tuple(cut.target for cut in prepared.cuts)
@@ -152,31 +141,32 @@ class IndexRevision:
     def catch_up(self, written: WrittenRevision, tenant: Tenant, deadline: Deadline) -> None:
         """Write an activated revision to the indexes that its tenant has got since it was written."""
         missing = [target for target in tenant.targets if target not in written.targets]
-        saved = self._revisions.open(written.key, written.detail.revision) if missing else None
-        for target in missing if saved is not None else ():
+        saved = self.revisions.open(written.key, written.detail.revision) if missing else None
+        copy_revision = CopyRevision(revisions=self.revisions, write_chunks=self.write_chunks)
+        for target in missing:
             if saved is not None:
-                self._copy_revision(saved, written.detail.facts, tenant=tenant, target=target, deadline=deadline)
+                copy_revision(saved, written.detail.facts, tenant=tenant, target=target, deadline=deadline)
 
     def _parsed(
         self, claimed: Head, found: CurrentVersions, tenant: Tenant, deadline: Deadline
     ) -> tuple[ParsedDocument, Detail] | None:
         """The document and its detail; the object's bytes end here, as two copies of a large one are too much."""
         stored = found.document
-        body = self._documents.get(stored.key, version_id=stored.version_id)
+        body = self.documents.get(stored.key, version_id=stored.version_id)
         beside = self._sidecar(found)
         if body is None or beside is None:
             return None
         digest = hashlib.sha256(body).hexdigest()
-        pages = SavedPages(self._revisions.state, claimed.key, digest, is_needed=lambda: self._is_claimed(claimed))
+        pages = SavedPages(self.revisions.state, claimed.key, digest, is_needed=lambda: self._is_claimed(claimed))
         document = parse(
-            self._parser, body, name=claimed.key.path, media_type=stored.media_type, pages=pages, deadline=deadline
+            self.parser, body, name=claimed.key.path, media_type=stored.media_type, pages=pages, deadline=deadline
         )
         stated, problems = read_sidecar(beside) if beside else ({}, ())
         facts, warnings, basis = facts_of(
             claimed.key,
             document,
             version_id=stored.version_id,
-            indexed_at=rfc3339(self._clock(), precision="milliseconds"),
+            indexed_at=rfc3339(self.clock(), precision="milliseconds"),
             object_metadata=stored.metadata,
             sidecar=stated,
             categories=categories_in_force(tenant, claimed.key.vault),
@@ -203,14 +193,14 @@ class IndexRevision:
         return document, detail
 
     def _is_claimed(self, claimed: Head) -> bool:
-        head = self._registry.head(claimed.key)
+        head = self.registry.head(claimed.key)
         return head is not None and (head.status, head.revision) == (Status.PENDING, claimed.revision)
 
     def _sidecar(self, found: CurrentVersions) -> bytes | None:
         """The sidecar's bytes, none where there is no sidecar; None where its version is gone by now."""
         if found.sidecar is None:
             return b""
-        return self._documents.get(found.sidecar.key, version_id=found.sidecar.version_id, end=MAX_SIDECAR_BYTES + 1)
+        return self.documents.get(found.sidecar.key, version_id=found.sidecar.version_id, end=MAX_SIDECAR_BYTES + 1)
 
 
 MAX_MENTIONS = 45

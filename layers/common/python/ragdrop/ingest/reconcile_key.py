@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import cached_property
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Status
@@ -61,28 +62,21 @@ class _Case:
     refused: list[CurrentVersions] = field(default_factory=list)
 
 
+@dataclass(frozen=True, kw_only=True)
 class ReconcileKey:
     """Finds out what a change means for its key, and does all but the writing of chunks."""
 
-    def __init__(
-        self,
-        *,
-        documents: ObjectStore,
-        registry: Registry,
-        index_revision: IndexRevision,
-        write_parts: WriteParts,
-        live: ActivateRevisions,
-        apply_settings: ApplySettings,
-        clock: Callable[[], float],
-    ) -> None:
-        self._documents = documents
-        self._due = DueVersions(documents)
-        self._registry = registry
-        self._index_revision = index_revision
-        self._write_parts = write_parts
-        self._live = live
-        self._apply_settings = apply_settings
-        self._clock = clock
+    documents: ObjectStore
+    registry: Registry
+    index_revision: IndexRevision
+    write_parts: WriteParts
+    live: ActivateRevisions
+    apply_settings: ApplySettings
+    clock: Callable[[], float]
+
+    @cached_property
+    def _due(self) -> DueVersions:
+        return DueVersions(self.documents)
 
     def __call__(
         self, key: DocumentKey, change: Change, delivery: Delivery, tenant: Tenant, deadline: Deadline
@@ -94,7 +88,7 @@ class ReconcileKey:
         """
         case = _Case(key, change, delivery, tenant, deadline)
         for _ in range(MAX_STARTS):
-            current, head = self._look(key), self._registry.head(key)
+            current, head = self._look(key), self.registry.head(key)
             if head is not None and is_older(change.sequencer, than=head.sequencer):
                 return None
             done = self._act(case, current, head)
@@ -104,7 +98,7 @@ class ReconcileKey:
 
     def _act(self, case: _Case, current: CurrentVersions | None, head: Head | None) -> Work | _Again | None:
         """Do what the table says; what changed meanwhile is read again."""
-        now_s = self._clock()
+        now_s = self.clock()
         state = head_state(head, promoted=case.tenant.promoted, message_id=case.delivery.message_id, now_s=now_s)
         found, stage = current, None
         if current is not None and state is not HeadState.PROMOTED:
@@ -116,7 +110,7 @@ class ReconcileKey:
             return self._go_live(case, current, head)
         if head is not None and action in {Action.CONTINUE, Action.TAKE_OVER}:
             running = action is Action.TAKE_OVER
-            begun = self._write_parts.find(head, case.tenant, case.delivery, case.change.handed_over, running=running)
+            begun = self.write_parts.find(head, case.tenant, case.delivery, case.change.handed_over, running=running)
             if begun is not None:
                 return begun
             action = Action.LEAVE if running else Action.CLAIM
@@ -132,7 +126,7 @@ class ReconcileKey:
             DatabaseError: A version below the current one is being indexed: the message comes again for the current.
         """
         if head.live_revision == head.revision and head.message_id == case.delivery.message_id:
-            self._live.clean(case.key, case.tenant, case.deadline)
+            self.live.clean(case.key, case.tenant, case.deadline)
         if not is_current:
             raise DatabaseError("a version below one that waits is being indexed", service="registry")
 
@@ -140,7 +134,7 @@ class ReconcileKey:
         self, case: _Case, head: Head | None, current: CurrentVersions, found: CurrentVersions, claim: Claim
     ) -> Work | _Again | None:
         """Claim a revision and begin it; again where another worker was faster, or the object changed meanwhile."""
-        claimed = self._registry.claim(case.key, head, claim)
+        claimed = self.registry.claim(case.key, head, claim)
         now = None if claimed is None else self._look(case.key)
         if claimed is None or now is None or now.versions != current.versions:
             return AGAIN  # a change between the look and the claim is seen by no other claim
@@ -153,29 +147,29 @@ class ReconcileKey:
         if case.key.problem is not None:
             raise InvalidKeyError(f"{case.key.problem}: copy the object to another key and delete this one")
         if case.key.is_settings:
-            return None if self._apply_settings(claimed, found.document, case.tenant) else AGAIN
-        work = self._index_revision.prepare(claimed, found, case.tenant, case.deadline, first=first)
+            return None if self.apply_settings(claimed, found.document, case.tenant) else AGAIN
+        work = self.index_revision.prepare(claimed, found, case.tenant, case.deadline, first=first)
         return AGAIN if work is None else work
 
     def _refuse(
         self, case: _Case, head: Head | None, claimed: Head, found: CurrentVersions, exc: DocumentError
     ) -> _Again | None:
         """Record the failure; where the registry was lost, look for a readable version below first."""
-        keeps = is_unknown(head) and self._live.keeps_last_good(case.key, case.tenant)
+        keeps = is_unknown(head) and self.live.keeps_last_good(case.key, case.tenant)
         if keeps and len(case.refused) < MAX_REFUSED:
             case.refused.append(found)
             if self._due.below(case.key, found, case.tenant) is not None:
                 return AGAIN
-        self._live.refuse(case.key, claimed.revision, exc, case.delivery.receives, case.tenant, case.deadline)
+        self.live.refuse(case.key, claimed.revision, exc, case.delivery.receives, case.tenant, case.deadline)
         return None
 
     def _look(self, key: DocumentKey) -> CurrentVersions | None:
         """What the bucket holds now of *key*; a sidecar without its document is nothing, and so is an empty folder."""
-        document = self._documents.head(key.s3_key)
+        document = self.documents.head(key.s3_key)
         if document is None or is_folder(key.path, document.size_bytes):
             return None
         # a key that is too long may leave no room for the suffix
-        sidecar = self._documents.head(key.s3_key + SIDECAR_SUFFIX) if key.problem is None else None
+        sidecar = self.documents.head(key.s3_key + SIDECAR_SUFFIX) if key.problem is None else None
         return CurrentVersions(document, sidecar)
 
     def _first_due(
@@ -198,9 +192,9 @@ class ReconcileKey:
         Raises:
             DatabaseError: It was promoted this minute: the message comes again.
         """
-        if self._clock() < case.tenant.promoted[f"{head.key.vault}/{head.stage}"] + SETTLE_S:
+        if self.clock() < case.tenant.promoted[f"{head.key.vault}/{head.stage}"] + SETTLE_S:
             raise DatabaseError("the stage was promoted this minute: its documents wait", service="registry")
-        self._live.go_live(head, case.tenant, case.deadline)
+        self.live.go_live(head, case.tenant, case.deadline)
         return None if (head.version_id, head.sidecar_version_id) == current.versions else AGAIN
 
     def _claim_for(self, case: _Case, found: CurrentVersions, stage: str | None, now_s: float) -> Claim:
@@ -212,14 +206,14 @@ class ReconcileKey:
         """Write a tombstone; again where another worker was faster."""
         tombstone = head
         if head is not None and head.status is not Status.DELETED:
-            tombstone = self._registry.tombstone(case.key, head, case.change.sequencer, self._clock())
+            tombstone = self.registry.tombstone(case.key, head, case.change.sequencer, self.clock())
             if tombstone is None:
                 return AGAIN
-            self._live.count(case.tenant, case.key, head)
+            self.live.count(case.tenant, case.key, head)
         if case.key.is_settings:
-            self._apply_settings.remove(case.key, tombstone.revision if tombstone else None)
+            self.apply_settings.remove(case.key, tombstone.revision if tombstone else None)
         if tombstone is not None:
-            self._live.clean(case.key, case.tenant, case.deadline)
+            self.live.clean(case.key, case.tenant, case.deadline)
         return None
 
 

@@ -327,28 +327,23 @@ class RagTool:
         return CallToolResult(content=[text], structured_content=as_structured(result))
 
 
-async def _query(call: Call, asked: RagQuery) -> BaseModel:
-    return await in_thread(partial(query, call.client, asked))
+def _blocking(work: Callable[[Backend, Any], BaseModel]) -> Callable[[Call, Any], Awaitable[BaseModel]]:
+    async def run(call: Call, asked: Arguments) -> BaseModel:
+        return await in_thread(partial(work, call.client, asked))
 
-
-async def _search(call: Call, asked: RagContextSearch) -> BaseModel:
-    return await in_thread(partial(search, call.client, asked))
-
-
-async def _verify(call: Call, asked: RagVerify) -> BaseModel:
-    return await in_thread(partial(verify, call.client, asked))
+    return run
 
 
 async def _index(call: Call, asked: RagContextIndex) -> BaseModel:
     return await index(call.client, asked, call.wait_s, call.progress)
 
 
-async def _health(call: Call, _asked: RagContextHealth) -> BaseModel:
-    return ServiceHealth.model_validate(await in_thread(call.client.health))
+def _health(client: Backend, _asked: RagContextHealth) -> BaseModel:
+    return ServiceHealth.model_validate(client.health())
 
 
-async def _stats(call: Call, asked: RagContextStats) -> BaseModel:
-    return TenantFigures.model_validate(await in_thread(partial(call.client.stats, asked.time_range)))
+def _stats(client: Backend, asked: RagContextStats) -> BaseModel:
+    return TenantFigures.model_validate(client.stats(asked.time_range))
 
 
 def _as_json(result: BaseModel) -> str:
@@ -365,7 +360,7 @@ TOOLS = {
             "where the documents do not answer it. Use it for questions; use rag_context_search for raw passages.",
             RagQuery,
             Answered,
-            _query,
+            _blocking(query),
             answer_text,
         ),
         RagTool(
@@ -375,7 +370,7 @@ TOOLS = {
             "model writes anything: use it for context of your own.",
             RagContextSearch,
             Passages,
-            _search,
+            _blocking(search),
             passages_text,
         ),
         RagTool(
@@ -385,7 +380,7 @@ TOOLS = {
             "gives the passage that decided. The project's documents are not searched and nothing is kept.",
             RagVerify,
             Verification,
-            _verify,
+            _blocking(verify),
             verified_text,
         ),
         RagTool(
@@ -405,7 +400,7 @@ TOOLS = {
             "Tells whether the service and each thing that it depends on are well.",
             RagContextHealth,
             ServiceHealth,
-            _health,
+            _blocking(_health),
             _as_json,
         ),
         RagTool(
@@ -414,7 +409,7 @@ TOOLS = {
             "Counts the project's documents and queries of a time: latencies, fallbacks, errors, tokens and cost.",
             RagContextStats,
             TenantFigures,
-            _stats,
+            _blocking(_stats),
             _as_json,
         ),
     )
