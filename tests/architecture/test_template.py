@@ -141,7 +141,7 @@ def test_the_template_has_at_most_forty_parameters_and_groups_each(template: Res
 def test_functions_may_read_the_settings_document_and_not_change_it(resources: dict[str, Resource]) -> None:
     policy = resources["SettingsPolicy"]["Properties"]
     [denied] = policy["PolicyDocument"]["Statement"]
-    readable = {"${StateBucket.Arn}/config/*", "${StateBucket.Arn}/*"}
+    readable = {f"${{StateBucket.Arn}}/{DOCUMENT_KEY}", "${StateBucket.Arn}/*"}
 
     assert {role["Ref"] for role in policy["Roles"]} == set(of_type(resources, "AWS::IAM::Role"))
     assert DOCUMENT_KEY.startswith("config/")

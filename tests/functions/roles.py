@@ -137,6 +137,8 @@ def place_of(path: str) -> str:
     if not slash or name.endswith("Table"):  # a table's index
         return path
     folder = key.partition("/")[0]
+    if folder == "config":  # one document
+        return path
     return f"{name}/{folder}/*" if name == "StateBucket" or folder.startswith(".") else f"{name}/*"
 
 
