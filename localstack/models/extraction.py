@@ -162,13 +162,13 @@ def _asks(question: str, kind: re.Pattern[str]) -> bool:
 
 
 def _picked(question: str, whole: str, passages: Sequence[SourceBlock], similarity: Similarity | None) -> list[Quote]:
-    asked_for = frozenset(roots(question))
-    if not passages or not (asked_for or verbatim(question)):
+    asked_roots = frozenset(roots(question))
+    if not passages or not (asked_roots or verbatim(question)):
         return []
     exact = [*codes(question), *verbatim(question)]
     holding = [passage for passage in passages if all(each.search(passage.narrow) for each in exact)] if exact else []
     passages = holding or passages
-    weights = _weights(asked_for, passages)
+    weights = _weights(asked_roots, passages)
     worded = [(max(_by_words(passage, weights, question)), at) for at, passage in enumerate(passages)]
     best = sorted(worded, key=lambda pair: -pair[0])[: SHORTLIST // 2]
     chosen = sorted({at for _, at in best} | set(range(min(len(passages), SHORTLIST // 2))))
@@ -184,7 +184,7 @@ def _picked(question: str, whole: str, passages: Sequence[SourceBlock], similari
     scored = [
         (
             score
-            + (_how_to_bonus(passage) if steps else INTRODUCTION_BONUS * _introduces(passage, asked_for))
+            + (_how_to_bonus(passage) if steps else INTRODUCTION_BONUS * _introduces(passage, asked_roots))
             - RANK_STEP * passage.source.rank,
             passage,
         )
@@ -206,9 +206,9 @@ def _is_how_to(passage: SourceBlock) -> bool:
     return _HOW_TO.search(passage.source.title) is not None
 
 
-def _introduces(passage: SourceBlock, asked_for: frozenset[str]) -> bool:
-    """Whether a passage begins a document whose title says all that is *asked_for*."""
-    return passage.is_first and asked_for <= frozenset(roots(passage.source.title))
+def _introduces(passage: SourceBlock, asked_roots: frozenset[str]) -> bool:
+    """Whether a passage begins a document whose title says all that is *asked_roots*."""
+    return passage.is_first and asked_roots <= frozenset(roots(passage.source.title))
 
 
 def _list_of_steps(
@@ -230,12 +230,12 @@ def _roots_of(passage: SourceBlock, passages: Iterable[SourceBlock]) -> frozense
     return frozenset(roots(passage.above)).union(*(own for other in same for own in other.own))
 
 
-def _weights(asked_for: frozenset[str], passages: Sequence[SourceBlock]) -> dict[str, float]:
+def _weights(asked_roots: frozenset[str], passages: Sequence[SourceBlock]) -> dict[str, float]:
     """Share of each question word in the question's meaning: rare words count more (BM25's idf)."""
     sentences = [own for passage in passages for own in passage.own]
-    counts = Counter(root for own in sentences for root in own & asked_for)
+    counts = Counter(root for own in sentences for root in own & asked_roots)
     total = len(sentences)
-    idf = {root: math.log(1 + (total - counts[root] + 0.5) / (counts[root] + 0.5)) for root in asked_for}
+    idf = {root: math.log(1 + (total - counts[root] + 0.5) / (counts[root] + 0.5)) for root in asked_roots}
     whole = sum(idf.values())
     return {root: value / whole for root, value in idf.items()}
 
