@@ -42,7 +42,7 @@ def test_the_child_process_starts_without_the_readers_of_formats() -> None:
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
 
     assert set(found.stdout.split()) == {
-        f"readers.{name}" for name in ("errors", "formats", "isolated_reader", "parsed")
+        f"readers.{name}" for name in ("formats", "isolated_reader", "parsed", "read_errors")
     }
 
 
