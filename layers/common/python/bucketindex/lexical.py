@@ -29,6 +29,17 @@ MAX_PARTS = 8  # of a joined term such as a path; longer ones are found by their
 _APART = re.compile(r"(?<=\d)(?=[⁰¹²³⁴-⁻₀-₋])|(?<=[^\W\d]{4})(?=[⁰¹²³⁴-⁹])|[™℠®©]")
 _RAISED_TAG, _TAG = re.compile(r"(?<=\d)<sup>"), re.compile(r"</?sub>|(?<!\d)<sup>|</sup>")
 _MARKS = re.compile("[\u0300-\u036f]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+DATE = "date"
+_LENGTH_OF_A_DAY = len("2026-01-31")
+Ranges = list[tuple[int, int]]
+"""Documents by number: first of each run and the one behind its last, in order."""
+META = "meta.json"
+OWN_FILES = (META, ".managed.json", ".tantivy-meta.lock", ".tantivy-writer.lock")
+HEAP_BYTES = 64 << 20  # tantivy writes what does not fit as another of its segments
+WORDS, STOPS, FACETS, PLACE = "words", "stops", "facets", "place"
+MORE = 16  # hits requested beyond the limit, so that equal scores are ordered by chunk id at the limit too
+MAX_ASKED = 1 << 20
 
 
 @lru_cache(maxsize=1)
@@ -98,13 +109,6 @@ def _parts(term: str, least: int) -> list[str]:
     parts: list[str] = TERM_PART.findall(term)
     found = [part for part in parts if len(part) >= least or len(parts) == 1]
     return [*found, "_".join(parts)] if 1 < len(parts) <= MAX_PARTS else found
-
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-DATE = "date"
-_LENGTH_OF_A_DAY = len("2026-01-31")
-Ranges = list[tuple[int, int]]
-"""Documents by number: first of each run and the one behind its last, in order."""
 
 
 def facet(kind: str, *values: str) -> str:
@@ -258,14 +262,6 @@ def _both(one: Ranges, other: Ranges) -> Ranges:
         else:
             place += 1
     return found
-
-
-META = "meta.json"
-OWN_FILES = (META, ".managed.json", ".tantivy-meta.lock", ".tantivy-writer.lock")
-HEAP_BYTES = 64 << 20  # tantivy writes what does not fit as another of its segments
-WORDS, STOPS, FACETS, PLACE = "words", "stops", "facets", "place"
-MORE = 16  # hits requested beyond the limit, so that equal scores are ordered by chunk id at the limit too
-MAX_ASKED = 1 << 20
 
 
 def schema() -> tantivy.Schema:

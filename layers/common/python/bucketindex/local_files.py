@@ -37,6 +37,13 @@ from ragdrop.errors import DatabaseError, DeadlineError, IndexLostError
 from ragdrop.ports.object_store import ObjectStore
 
 MISSING = "a segment of the index is not in the bucket"
+PIECE_BYTES = 8 << 20  # of one request
+PARALLEL = 16  # requests at once
+VIEW = "view-"
+TEXT_SHARE = 4  # blocks of texts take a quarter of what copies may, beside them
+KNOWN_CHUNKS, KNOWN_BYTES = 8_192, 16 << 20  # of all segments, cached as they were read
+PAGE_BYTES = 4_096  # of the disk: a file takes whole ones
+GRACE_S = 60.0  # a copy that was made lately may be one that another process is about to open
 
 
 class CopyGoneError(DatabaseError):
@@ -146,15 +153,6 @@ def disk_errors(*, missing: type[DatabaseError] = DatabaseError) -> Iterator[Non
         raise missing("a local copy of the index was removed", service="index") from exc
     except OSError as exc:
         raise DatabaseError(f"the folder of the index cannot be used: {exc.strerror}", service="index") from exc
-
-
-PIECE_BYTES = 8 << 20  # of one request
-PARALLEL = 16  # requests at once
-VIEW = "view-"
-TEXT_SHARE = 4  # blocks of texts take a quarter of what copies may, beside them
-KNOWN_CHUNKS, KNOWN_BYTES = 8_192, 16 << 20  # of all segments, cached as they were read
-PAGE_BYTES = 4_096  # of the disk: a file takes whole ones
-GRACE_S = 60.0  # a copy that was made lately may be one that another process is about to open
 
 
 class SegmentFiles:

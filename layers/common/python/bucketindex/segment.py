@@ -50,6 +50,9 @@ SECTIONS = (
     "texts",  # JSON of each chunk, one after another
 )
 LITTLE = sys.byteorder == "little"
+ReadTexts = Callable[[Sequence[tuple[int, int]], Deadline], list[bytes]]
+"""The bytes of some ranges of the section `texts`; raises DatabaseError where they cannot be had."""
+MASKS = 64  # cached of a segment, one a filter
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +138,6 @@ def block_sum(block: bytes) -> int:
     return zlib.crc32(block)
 
 
-ReadTexts = Callable[[Sequence[tuple[int, int]], Deadline], list[bytes]]
-"""The bytes of some ranges of the section `texts`; raises DatabaseError where they cannot be had."""
-MASKS = 64  # cached of a segment, one a filter
 KnownChunks = BoundedCache[tuple[object, int], Hit]
 """Chunks that were read, by their segment and number: a segment never changes."""
 

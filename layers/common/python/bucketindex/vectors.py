@@ -27,6 +27,7 @@ INT8: Any = "int8"
 _TOO_FAR = 255
 _MARK = re.compile(b"\x01")
 _UP_TO = [bytes(range(value + 1)) for value in range(256)]
+_DIGITS = b"0" + b"1" * 127 + b"0" * 128  # of each byte as a signed number: whether it is above zero
 
 
 def quantised(vector: Vector) -> bytes:
@@ -56,9 +57,6 @@ def sign_bytes(dimension: int) -> int:
     (48, 2, 60)
     """
     return (min(dimension, SIGN_BITS) + 7) // 8
-
-
-_DIGITS = b"0" + b"1" * 127 + b"0" * 128  # of each byte as a signed number: whether it is above zero
 
 
 @lru_cache(maxsize=8)

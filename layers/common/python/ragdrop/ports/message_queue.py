@@ -12,6 +12,11 @@ from urllib.parse import unquote_plus
 LOOK_AT = "ragdrop:look-at"
 GO_ON = "ragdrop:go-on"
 MERGE = "ragdrop:merge"
+Grade = Literal["ok", "warning", "failed", "skipped"]
+SLOW_EMBEDDING_MS = 100.0
+SLOW_SEARCH_MS = 500.0
+FEW_AT_ONCE = 50  # a new account has 10: five ingests leave five for questions
+SUBSCRIBED = ("s3:ObjectCreated:*", "s3:ObjectRemoved:*", "s3:LifecycleExpiration:*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,13 +217,6 @@ class WiringProbe(Protocol):
             DependencyError: S3 or SQS did not answer, or does not let one look.
             ConfigurationError: The bucket or the queue does not exist.
         """
-
-
-Grade = Literal["ok", "warning", "failed", "skipped"]
-SLOW_EMBEDDING_MS = 100.0
-SLOW_SEARCH_MS = 500.0
-FEW_AT_ONCE = 50  # a new account has 10: five ingests leave five for questions
-SUBSCRIBED = ("s3:ObjectCreated:*", "s3:ObjectRemoved:*", "s3:LifecycleExpiration:*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ CLOCK_SKEW_S = 60
 MAX_TOKEN_CHARACTERS = 8_192
 MAX_VAULTS = 100
 REFUSED = "the token is not valid here"  # and not why: that would help whoever makes tokens up
+MAX_FOLDERS = 1_000  # of a tenant: the item then has at most 300 KB of the 400 that DynamoDB allows
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +170,6 @@ class Checkpoint:
     def not_counted(self) -> Checkpoint:
         """The same where not the document but a service was to blame that no part was finished."""
         return replace(self, idle_hops=max(self.idle_hops - 1, 0))
-
-
-MAX_FOLDERS = 1_000  # of a tenant: the item then has at most 300 KB of the 400 that DynamoDB allows
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,36 @@ FILTERS = (
 )
 # Which stage a dependency serves, where the error does not say it.
 STAGES = {"embedding": "embed", "index": "retrieve", "registry": "registry", "chat": "generate"}
+NAMESPACE = "ragdrop"
+Unit = Literal["Count", "Milliseconds", "None"]
+UNITS: dict[str, Unit] = {
+    "Requests": "Count",
+    "RequestLatency": "Milliseconds",
+    "Errors": "Count",
+    "Fallbacks": "Count",
+    "Abstentions": "Count",
+    "CacheHits": "Count",
+    "Tokens": "Count",
+    "Cost": "None",  # in the currency of the price table
+    "DependencyErrors": "Count",
+    "Throttles": "Count",
+    "BreakersOpened": "Count",
+    "IndexLosses": "Count",  # searches and sweeps that met an index without the documents that the registry knows
+    "GoldenDrops": "Count",  # golden questions that are not answered and once were
+    "IndexedDocuments": "Count",
+    "FailedDocuments": "Count",
+}
+"""Every metric by its name.  `DependencyErrors`, `Throttles` and `BreakersOpened` are of one dependency."""
+# ISO 3's R10 series: ten steps a decade of at most 28 %, so a percentile is off by less than that.
+_STEPS = (1.0, 1.25, 1.6, 2.0, 2.5, 3.15, 4.0, 5.0, 6.3, 8.0)
+HOUR_S = 3_600
+COUNTS_TTL_S = 35 * 86_400  # of an hour's counts: the longest time range and some days
+MAX_AGENTS = 20  # named in one environment and hour; the rest is counted together
+OTHER_AGENTS = "other"
+COST_UNIT = 1_000_000  # cost is counted in millionths, as sums of whole numbers stay exact
+Counts = Mapping[str, int]
+AGENT, ERROR, BUCKET = "agent:", "error:", "at:"
+SEPARATOR = "|"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,29 +162,6 @@ def query_hash(text: str, key: bytes) -> str:
     return hmac.new(key, text.encode(errors="surrogatepass"), hashlib.sha256).hexdigest()[:DIGITS_OF_A_HASH]
 
 
-NAMESPACE = "ragdrop"
-Unit = Literal["Count", "Milliseconds", "None"]
-
-UNITS: dict[str, Unit] = {
-    "Requests": "Count",
-    "RequestLatency": "Milliseconds",
-    "Errors": "Count",
-    "Fallbacks": "Count",
-    "Abstentions": "Count",
-    "CacheHits": "Count",
-    "Tokens": "Count",
-    "Cost": "None",  # in the currency of the price table
-    "DependencyErrors": "Count",
-    "Throttles": "Count",
-    "BreakersOpened": "Count",
-    "IndexLosses": "Count",  # searches and sweeps that met an index without the documents that the registry knows
-    "GoldenDrops": "Count",  # golden questions that are not answered and once were
-    "IndexedDocuments": "Count",
-    "FailedDocuments": "Count",
-}
-"""Every metric by its name.  `DependencyErrors`, `Throttles` and `BreakersOpened` are of one dependency."""
-
-
 def metrics_of(report: QueryReport) -> Mapping[str, float]:
     """What a query adds to the metrics.  Zeros are put too: a rate needs its quiet times.
 
@@ -191,8 +198,6 @@ class Tracer(Protocol):
         """A span of the request's trace for as long as the block runs; one that ends by an error says its type."""
 
 
-# ISO 3's R10 series: ten steps a decade of at most 28 %, so a percentile is off by less than that.
-_STEPS = (1.0, 1.25, 1.6, 2.0, 2.5, 3.15, 4.0, 5.0, 6.3, 8.0)
 BOUNDS_MS: tuple[float, ...] = (*(step * 10**power for power in range(5) for step in _STEPS), 100_000.0)
 """Upper bounds of the buckets in milliseconds, 1 to 100,000; one more bucket holds what took longer."""
 
@@ -251,17 +256,6 @@ class DocumentUsage:
         (True, True)
         """
         return self.last_retrieved is None or self.last_retrieved < moment
-
-
-HOUR_S = 3_600
-COUNTS_TTL_S = 35 * 86_400  # of an hour's counts: the longest time range and some days
-MAX_AGENTS = 20  # named in one environment and hour; the rest is counted together
-OTHER_AGENTS = "other"
-COST_UNIT = 1_000_000  # cost is counted in millionths, as sums of whole numbers stay exact
-
-Counts = Mapping[str, int]
-AGENT, ERROR, BUCKET = "agent:", "error:", "at:"
-SEPARATOR = "|"
 
 
 def scope_of(vaults: Iterable[str]) -> str:

@@ -23,6 +23,15 @@ Changes = dict[str, Any]
 MAX_TITLE_CHARS = 200  # a head is read for every hit: it stays under 1 KB
 MAX_ERROR_CHARS = 200
 MAX_PROBLEMS_CHARS = 4_000  # of a settings file, which no query reads: every problem is stored
+_WITHDRAWN: Changes = {
+    "live_revision": None,
+    "live_version_id": None,
+    "live_sidecar_version_id": None,
+    "title": None,  # words of a document that must not answer any more
+    "doc_type": None,
+    "promotion_level": "standard",
+    "chunk_count": 0,
+}
 
 
 def claimed(seen: Head | None, claim: Claim) -> Changes:
@@ -141,17 +150,6 @@ def finished_as(head: Head, revision: int, changes: Changes) -> bool:
 def waits_as(head: Head, detail: Detail) -> bool:
     """Whether *head* shows that the revision of *detail* waits in its stage already."""
     return (head.revision, head.status, head.stage) == (detail.revision, Status.STAGED, detail.stage)
-
-
-_WITHDRAWN: Changes = {
-    "live_revision": None,
-    "live_version_id": None,
-    "live_sidecar_version_id": None,
-    "title": None,  # words of a document that must not answer any more
-    "doc_type": None,
-    "promotion_level": "standard",
-    "chunk_count": 0,
-}
 
 
 def _with_sequencer(changes: Changes, sequencer: str | None) -> Changes:

@@ -18,6 +18,32 @@ from ragdrop.errors import ConfigurationError, DependencyError
 READS = ("BatchGetItem", "GetItem", "Query")
 BINARY = (b'"B"', b'"BS"')
 OK = 200
+AwsClient: TypeAlias = Any  # a low-level boto3 client, whose methods are made at run time
+OWN_DOMAINS = (".amazonaws.com", ".amazonaws.com.cn")
+CONNECT_TIMEOUT_S = 1
+READ_TIMEOUT_S = 5  # of one read of the socket, not of a whole large object
+MAX_ATTEMPTS = 3  # the first one included; the SDK has a budget for the others
+# Questions wait for tables and for the state bucket: an item takes milliseconds, the first byte of an object less
+# than a second, so that two tries fit the deadline (by service: seconds of a read, attempts)
+PROMPT = {"dynamodb": (2, 2), "s3": (4, 2)}
+_MISSING = frozenset(
+    {
+        "ResourceNotFoundException",  # DynamoDB
+        "NoSuchBucket",  # S3
+        "AWS.SimpleQueueService.NonExistentQueue",  # SQS, query protocol
+        "QueueDoesNotExist",  # SQS, JSON protocol
+    }
+)
+_TRANSIENT = frozenset({429, 500, 502, 503, 504})
+_THROTTLED = frozenset(
+    {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException", "RequestThrottled"}
+    | {"SlowDown", "RequestTimeout", "TransactionInProgressException"}
+    | {"TransactionCanceledException", "TransactionConflictException"}  # another write has the item in hand
+)
+QUICK_TIMEOUT_S = 0.25  # a query waits no longer for what it can do without
+_lock = Lock()
+SECRET_MAX_AGE_S = 300
+_SECRET_ARN = re.compile(r"arn:aws[\w-]*:secretsmanager:")
 
 
 def read_answers_plainly(client: Any) -> None:
@@ -55,35 +81,7 @@ def _refuse_garbage(http_response: Any, **_: Any) -> None:
         raise ResponseParserError("the body is no JSON object")
 
 
-AwsClient: TypeAlias = Any  # a low-level boto3 client, whose methods are made at run time
-
-OWN_DOMAINS = (".amazonaws.com", ".amazonaws.com.cn")
-CONNECT_TIMEOUT_S = 1
-READ_TIMEOUT_S = 5  # of one read of the socket, not of a whole large object
-MAX_ATTEMPTS = 3  # the first one included; the SDK has a budget for the others
-# Questions wait for tables and for the state bucket: an item takes milliseconds, the first byte of an object less
-# than a second, so that two tries fit the deadline (by service: seconds of a read, attempts)
-PROMPT = {"dynamodb": (2, 2), "s3": (4, 2)}
-
-_MISSING = frozenset(
-    {
-        "ResourceNotFoundException",  # DynamoDB
-        "NoSuchBucket",  # S3
-        "AWS.SimpleQueueService.NonExistentQueue",  # SQS, query protocol
-        "QueueDoesNotExist",  # SQS, JSON protocol
-    }
-)
-_TRANSIENT = frozenset({429, 500, 502, 503, 504})
-_THROTTLED = frozenset(
-    {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException", "RequestThrottled"}
-    | {"SlowDown", "RequestTimeout", "TransactionInProgressException"}
-    | {"TransactionCanceledException", "TransactionConflictException"}  # another write has the item in hand
-)
-
-QUICK_TIMEOUT_S = 0.25  # a query waits no longer for what it can do without
-
 _clients: dict[tuple[str, bool], AwsClient] = {}
-_lock = Lock()
 
 
 def client(service: str) -> AwsClient:
@@ -192,10 +190,6 @@ def aws_errors(error: type[DependencyError], *, service: str, resource: str) -> 
         raise error(f"{resource} gave an answer that cannot be read", service=service, reason="unreadable") from exc
     except BotoCoreError as exc:
         raise error(f"{resource} did not answer ({type(exc).__name__})", service=service) from exc
-
-
-SECRET_MAX_AGE_S = 300
-_SECRET_ARN = re.compile(r"arn:aws[\w-]*:secretsmanager:")
 
 
 def read_secret(reference: str | None) -> str | None:

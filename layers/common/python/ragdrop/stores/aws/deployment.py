@@ -13,6 +13,7 @@ from ragdrop.stores.aws.clients import AwsClient, aws_errors, client, error_code
 
 SERVICE = "cloudformation"
 NEEDED = ("ApiUrl", "DocumentBucket", "IngestFunctionName")
+DEPTH = "ApproximateNumberOfMessages"
 
 
 def read_stack(name: str, made: Callable[[str], AwsClient] = client) -> DeployedStack:
@@ -43,9 +44,6 @@ def read_stack(name: str, made: Callable[[str], AwsClient] = client) -> Deployed
         asked = made("lambda").get_function_configuration(FunctionName=outputs["IngestFunctionName"])
     environment = {**asked.get("Environment", {}).get("Variables", {}), "AWS_DEFAULT_REGION": region}
     return DeployedStack(name, outputs["ApiUrl"], outputs["DocumentBucket"], environment)
-
-
-DEPTH = "ApproximateNumberOfMessages"
 
 
 class AwsWiring:

@@ -14,6 +14,8 @@ from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import Ama
 from ragdrop.errors import ConfigurationError
 from ragdrop.ports.telemetry import NAMESPACE, UNITS
 
+PREFIX = "ragdrop."
+
 
 class EmfMetrics:
     """Metrics of one function of one stage.
@@ -46,9 +48,6 @@ class NoMetrics:
         """Only make sure that every name exists."""
         for name in values:
             UNITS[name]
-
-
-PREFIX = "ragdrop."
 
 
 class OpenTelemetryTracer:

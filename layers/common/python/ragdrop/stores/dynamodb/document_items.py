@@ -67,6 +67,11 @@ CHANGE = "change"  # of the item of a revision: what it changed
 LAST = "~"  # sorts behind every id
 SLOT = "c"  # and the number of a slot: an attribute of a shard's item
 PAGE = 200  # changes of one request, if more are requested
+NAME_SK = "N"
+PATH_PREFIX = "P/"  # an attribute a path; without the prefix a path could be called PK
+LISTING_INDEX = "listing"
+HIGHEST = "\U0010ffff"  # sorts behind every character a path may have
+FORGOTTEN_AT_ONCE = 5  # items of revisions that one request reads to find those that never answered
 
 
 def recorded(change: LiveChange, detail: Detail | None) -> list[Write]:
@@ -106,10 +111,6 @@ def _change_of(item: Item, key: DocumentKey) -> LiveChange:
     return LiveChange(**{name: value for name, value in item.items() if name in names} | {"key": key})
 
 
-NAME_SK = "N"
-PATH_PREFIX = "P/"  # an attribute a path; without the prefix a path could be called PK
-
-
 def _promoted_key(key: DocumentKey) -> ItemKey:
     return f"C#{key.tenant}", key.vault_path
 
@@ -128,10 +129,6 @@ def paths_of(item: Item) -> tuple[str, ...]:
     return tuple(sorted(name.removeprefix(PATH_PREFIX) for name in item if name.startswith(PATH_PREFIX)))
 
 
-LISTING_INDEX = "listing"
-HIGHEST = "\U0010ffff"  # sorts behind every character a path may have
-
-
 def _each_once(items: Iterator[Item]) -> Iterator[Item]:
     """A document that changes its status between two queries is in both; the first one is taken."""
     last = None
@@ -139,9 +136,6 @@ def _each_once(items: Iterator[Item]) -> Iterator[Item]:
         if item["GSK"] != last:
             yield item
         last = item["GSK"]
-
-
-FORGOTTEN_AT_ONCE = 5  # items of revisions that one request reads to find those that never answered
 
 
 class DynamoDbDocuments:

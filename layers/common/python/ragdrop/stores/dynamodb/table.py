@@ -18,6 +18,10 @@ from ragdrop.stores.aws.clients import client as aws_client
 from ragdrop.stores.dynamodb.items import Item, decode_item, encode_item
 
 ItemKey = tuple[str, str]  # PK and SK
+MAX_ITEMS = 100  # items a BatchGetItem takes
+CONFLICT_PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.4)  # between the tries of a transaction: change counts are shared
+BACKOFF_BASE_S = 0.05
+BACKOFF_CAP_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,12 +332,6 @@ class DynamoDbTable:
 
 def _typed(key: ItemKey) -> dict[str, dict[str, str]]:
     return {"PK": {"S": key[0]}, "SK": {"S": key[1]}}
-
-
-MAX_ITEMS = 100  # items a BatchGetItem takes
-CONFLICT_PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.4)  # between the tries of a transaction: change counts are shared
-BACKOFF_BASE_S = 0.05
-BACKOFF_CAP_S = 1.0
 
 
 def read_batch(

@@ -33,6 +33,17 @@ from ragdrop.stores.dynamodb.table import DynamoDbTable, ItemKey, Update
 
 HASH_KEY_SK = "key"  # behind every hour, so no range of hours holds it
 NOT_COUNTS = frozenset({"PK", "SK", "expires_at"})
+RECEIPT_BATCH = 25  # items that a BatchWriteItem takes
+TRIES = 2  # of what the table did not process at once
+FEEDBACK = "f/"  # an attribute a credential
+BEHIND_EVERY_ID = "~"  # ids are letters and digits
+CREDENTIAL = "c/"  # an attribute a credential; without it one could be called PK
+STORED_WINDOWS = 10
+TTL_S = 3_600
+MAX_DIGESTS = 5_000  # 64 characters each, so that the item stays under 400 KB
+_BEGUN = "fingerprint = :fingerprint, lease_until = :lease, expires_at = :expires"
+_FREE = "attribute_not_exists(PK) OR expires_at <= :now"
+_LEFT = "(fingerprint = :fingerprint AND attribute_not_exists(reply) AND lease_until <= :now)"
 
 
 class TelemetryTable:
@@ -126,12 +137,6 @@ def _vector(stored: Binary) -> Vector:
     if sys.byteorder == "big":
         raw.byteswap()
     return raw
-
-
-RECEIPT_BATCH = 25  # items that a BatchWriteItem takes
-TRIES = 2  # of what the table did not process at once
-FEEDBACK = "f/"  # an attribute a credential
-BEHIND_EVERY_ID = "~"  # ids are letters and digits
 
 
 class DynamoDbReceipts(TelemetryTable):
@@ -251,10 +256,6 @@ def _receipt(tenant: str, item: Item) -> Receipt:
     )
 
 
-CREDENTIAL = "c/"  # an attribute a credential; without it one could be called PK
-STORED_WINDOWS = 10
-
-
 class DynamoDbRequestCounts(TelemetryTable):
     """RequestCounts in one table."""
 
@@ -264,10 +265,6 @@ class DynamoDbRequestCounts(TelemetryTable):
         return {
             name.removeprefix(CREDENTIAL): int(count) for name, count in item.items() if name.startswith(CREDENTIAL)
         }
-
-
-TTL_S = 3_600
-MAX_DIGESTS = 5_000  # 64 characters each, so that the item stays under 400 KB
 
 
 class DynamoDbVisitedCache:
@@ -292,11 +289,6 @@ class DynamoDbVisitedCache:
 def _session_key(tenant: str, session: str) -> ItemKey:
     # a tenant's name has no "#", and the hash bounds the length of what a caller sends
     return f"V#{tenant}#{hashlib.sha256(session.encode('utf-8', 'replace')).hexdigest()}", "V"
-
-
-_BEGUN = "fingerprint = :fingerprint, lease_until = :lease, expires_at = :expires"
-_FREE = "attribute_not_exists(PK) OR expires_at <= :now"
-_LEFT = "(fingerprint = :fingerprint AND attribute_not_exists(reply) AND lease_until <= :now)"
 
 
 class DynamoDbStoredReplies(TelemetryTable):
