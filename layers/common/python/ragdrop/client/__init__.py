@@ -95,13 +95,7 @@ class RagdropClient:
 
     def feedback(self) -> Iterator[Reply]:
         """Answers that have feedback, page by page: each has `answers` and the `cursor` of the next."""
-        cursor: str | None = None
-        while True:
-            page = self._connection.send("GET", "/feedback", params=given(cursor=cursor))
-            yield page
-            cursor = page.get("cursor")
-            if not cursor:
-                return
+        return self._pages("/feedback")
 
     def put_document(
         self,
@@ -250,22 +244,17 @@ class RagdropClient:
         in force; `unused_days` are those that were in no answer for so many days; `broken_links` those with a link that
         leads to no document.  The `cursor` of a page continues behind that page.
         """
-        while True:
-            params = given(
-                vault=vault,
-                prefix=prefix,
-                status=status,
-                outdated="1" if outdated else None,
-                unused_days=unused_days,
-                broken_links="1" if broken_links else None,
-                limit=page_size,
-                cursor=cursor,
-            )
-            page = self._connection.send("GET", "/documents", params=params)
-            yield page
-            cursor = page.get("cursor")
-            if not cursor:
-                return
+        return self._pages(
+            "/documents",
+            vault=vault,
+            prefix=prefix,
+            status=status,
+            outdated="1" if outdated else None,
+            unused_days=unused_days,
+            broken_links="1" if broken_links else None,
+            limit=page_size,
+            cursor=cursor,
+        )
 
     def verify(self, answer: str, sources: Sequence[Mapping[str, str]]) -> Reply:
         """Check each sentence of *answer* against *sources*, each with `id` and `text`; nothing is stored."""
@@ -291,18 +280,20 @@ class RagdropClient:
 
     def vaults(self) -> Iterator[Reply]:
         """Pages of the vaults that the key may read: name, documents by status, chunks, last change."""
-        cursor: str | None = None
-        while True:
-            page = self._connection.send("GET", "/vaults", params=given(cursor=cursor))
-            yield page
-            cursor = page["cursor"]
-            if cursor is None:
-                return
+        return self._pages("/vaults")
 
     def stats(self, time_range: str = "24h", *, detail: bool = False, cost: bool = False) -> Reply:
         """Figures of the last `1h`, `24h`, `7d` or `30d`; with `detail` `errors` and `hours`, with `cost` `costs`."""
         params = given(time_range=time_range, detail="1" if detail else None, cost="1" if cost else None)
         return self._connection.send("GET", "/stats", params=params)
+
+    def _pages(self, route: str, **fields: object) -> Iterator[Reply]:
+        while True:
+            page = self._connection.send("GET", route, params=given(**fields))
+            yield page
+            fields["cursor"] = page.get("cursor")
+            if not fields["cursor"]:
+                return
 
     def _post(self, route: str, fields: Mapping[str, Any], *, repeatable: bool = False) -> Reply:
         content = json.dumps(fields).encode()  # escapes: half a surrogate from a shell must not break it
