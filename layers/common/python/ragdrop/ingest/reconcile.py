@@ -7,7 +7,7 @@ import random
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ragdrop.domain.deadlines import Deadline
@@ -275,18 +275,13 @@ WINDOW_S = 60.0
 MAX_GROUPS = 10_000  # counted at once; the one that was not seen for longest is counted from 0 again
 
 
+@dataclass(frozen=True)
 class BulkLane:
-    """Counts changes of each vault as this environment sees them.
+    """Counts changes of each vault as this environment sees them."""
 
-    Args:
-        queue: Moves messages.
-        clock: Seconds since 1970.
-    """
-
-    def __init__(self, queue: MessageQueue, *, clock: Callable[[], float]) -> None:
-        self._queue = queue
-        self._clock = clock
-        self._counts: OrderedDict[str, tuple[float, int]] = OrderedDict()
+    queue: MessageQueue
+    clock: Callable[[], float] = field(kw_only=True)
+    _counts: OrderedDict[str, tuple[float, int]] = field(init=False, default_factory=OrderedDict)
 
     def rest(self, deliveries: Sequence[Delivery]) -> list[Delivery]:
         """Move messages of vaults with many changes; the others, which are for this batch.
@@ -297,7 +292,7 @@ class BulkLane:
         if not moved:
             return list(deliveries)
         try:
-            self._queue.move(moved)
+            self.queue.move(moved)
         except DependencyError as exc:
             logger.warning("could not move messages to the bulk queue", extra={"code": exc.code})
             return list(deliveries)
@@ -306,9 +301,9 @@ class BulkLane:
         return [each for each in deliveries if each.message_id not in gone]
 
     def _is_many(self, delivery: Delivery) -> bool:
-        if not self._queue.has_bulk or not delivery.changes or delivery.receives > 1 or self._queue.is_bulk(delivery):
+        if not self.queue.has_bulk or not delivery.changes or delivery.receives > 1 or self.queue.is_bulk(delivery):
             return False
-        now_s, group = self._clock(), delivery.group
+        now_s, group = self.clock(), delivery.group
         since_s, count = self._counts.pop(group, (now_s, 0))
         if now_s - since_s >= WINDOW_S:  # what was many a minute ago stays so, unless it became few meanwhile
             since_s, count = now_s, min(count, FEW) if count > FEW and now_s - since_s < 2 * WINDOW_S else 0

@@ -112,12 +112,8 @@ def object_state(head: Head | None, versions: tuple[str, str | None] | None) -> 
 def stage_of(found: StoredObject, head: Head | None, *, admission: bool) -> str | None:
     """The stage that a version waits in; None where it goes live as soon as it is indexed.
 
-    A version that is live is staged no more: its metadata still names the stage that it came by.
-
-    Args:
-        found: The version.
-        head: What the registry knows of the document.
-        admission: Whether the vault lets nothing in but through stages.
+    A version that is live is staged no more: its metadata still names the stage that it came by.  *admission* says
+    whether the vault lets nothing in but through stages.
     """
     if head is not None and head.live_version_id == found.version_id:
         return None

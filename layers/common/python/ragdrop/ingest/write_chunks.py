@@ -327,15 +327,7 @@ class WriteParts:
         That is where its lease is over, where it was at work itself, and where it was sent to hand the revision over
         and nobody has taken it since.
 
-        Args:
-            head: The document's, pending.
-            tenant: Its tenant.
-            delivery: The message that is delivered.
-            handed_over: What it hands over, if it is one that does.
-            running: Whether another message has a lease.
-
-        Raises:
-            DependencyError: A service failed.
+        *running* says whether another message has a lease.
         """
         checkpoint = self.registry.checkpoint(head.key, head.revision)
         if checkpoint is None:

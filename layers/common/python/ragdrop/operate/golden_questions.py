@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from ragdrop import __version__
 from ragdrop.domain.deadlines import Deadline
@@ -26,42 +27,25 @@ MAX_QUESTIONS = 200  # of a tenant in one run of the schedule; the next one take
 TENANT_S = 60.0  # seconds that one run of the schedule gives a tenant
 
 
+@dataclass(frozen=True, kw_only=True)
 class GoldenRuns:
     """Asks golden questions, compares each run with the one before it, and stores it.
 
     Every method raises DatabaseError where the registry does not answer.
-
-    Args:
-        registry: Stores the last run of each vault.
-        directory: Knows the settings of tenants.
-        ask: Asks one question.
-        metrics: Takes how many questions are not answered that once were.
-        release: Changes with every deployment.
-        clock: Seconds since 1970.
     """
 
-    def __init__(
-        self,
-        *,
-        registry: Registry,
-        directory: TenantDirectory,
-        ask: AskGolden,
-        metrics: Metrics,
-        release: str,
-        clock: Callable[[], float],
-    ) -> None:
-        self._registry = registry
-        self._directory = directory
-        self._ask = ask
-        self._metrics = metrics
-        self._release = f"{__version__} {release}".strip()
-        self._clock = clock
+    registry: Registry
+    directory: TenantDirectory
+    ask: AskGolden
+    metrics: Metrics
+    release: str
+    clock: Callable[[], float]
 
     def last(self, caller: Caller) -> list[GoldenRun]:
         """The last run of each vault that has golden questions and that *caller* may see; empty before its first."""
-        tenant = self._directory.tenant(caller.tenant)
+        tenant = self.directory.tenant(caller.tenant)
         vaults = [vault for vault in _guarded(tenant) if caller.may_see(vault)]
-        runs = self._registry.golden_runs(caller.tenant) if vaults else {}
+        runs = self.registry.golden_runs(caller.tenant) if vaults else {}
         return [runs.get(vault) or GoldenRun(vault) for vault in vaults]
 
     def run(self, caller: Caller, vault: str, deadline: Deadline) -> GoldenRun:
@@ -72,14 +56,14 @@ class GoldenRuns:
             DatabaseError: The registry did not answer.
         """
         check_visible(caller, vault)
-        tenant = self._directory.tenant(caller.tenant, fresh=True)
+        tenant = self.directory.tenant(caller.tenant, fresh=True)
         if tenant is None:
             raise ProjectNotActivatedError("the project of this API key is not active")
         if vault not in _guarded(tenant):
             return GoldenRun(vault)
-        before = self._registry.golden_runs(tenant.name).get(vault)
+        before = self.registry.golden_runs(tenant.name).get(vault)
         run = self._run(tenant, vault, before, deadline)
-        self._metrics.put({"GoldenDrops": len(run.dropped)})
+        self.metrics.put({"GoldenDrops": len(run.dropped)})
         return run
 
     def run_due(self, tenant: Tenant, deadline: Deadline) -> None:
@@ -87,7 +71,7 @@ class GoldenRuns:
         vaults = _guarded(tenant)
         if not vaults:
             return
-        runs = self._registry.golden_runs(tenant.name)
+        runs = self.registry.golden_runs(tenant.name)
         deadline = deadline.within(TENANT_S)
         left = MAX_QUESTIONS
         for vault in sorted(vaults, key=lambda each: _measured_at_s(runs.get(each))):
@@ -96,13 +80,13 @@ class GoldenRuns:
                 break
             if self._is_due(tenant, vault, runs.get(vault)):
                 runs[vault] = self._run(tenant, vault, runs.get(vault), deadline)
-        self._metrics.put({"GoldenDrops": sum(len(runs[vault].dropped) for vault in vaults if vault in runs)})
+        self.metrics.put({"GoldenDrops": sum(len(runs[vault].dropped) for vault in vaults if vault in runs)})
 
     def _is_due(self, tenant: Tenant, vault: str, last: GoldenRun | None) -> bool:
         if last is None or last.measured_at_s is None or last.not_measured is not None:
             return True
         changed = last.measured_with != self._measured_with(tenant, vault)
-        return changed or self._clock() - last.measured_at_s >= DUE_S
+        return changed or self.clock() - last.measured_at_s >= DUE_S
 
     def _run(self, tenant: Tenant, vault: str, before: GoldenRun | None, deadline: Deadline) -> GoldenRun:
         questions = golden_questions(tenant.settings_of(vault))
@@ -111,7 +95,7 @@ class GoldenRuns:
 
         def asked(golden: GoldenQuestion) -> bool | None:
             try:
-                return self._ask(golden, caller, vault, deadline)
+                return self.ask(golden, caller, vault, deadline)
             except RagdropError as exc:
                 in_the_way.append(exc.code)
                 return None
@@ -121,8 +105,8 @@ class GoldenRuns:
             last = before or GoldenRun(vault)
             run = GoldenRun(vault, outcomes, last.measured_at_s, last.measured_with, in_the_way[0])
         else:
-            run = GoldenRun(vault, outcomes, self._clock(), self._measured_with(tenant, vault))
-        self._registry.put_golden_run(tenant.name, run)
+            run = GoldenRun(vault, outcomes, self.clock(), self._measured_with(tenant, vault))
+        self.registry.put_golden_run(tenant.name, run)
         extra = {"tenant": tenant.name, "vault": vault, "questions": len(questions), "answered": run.answered}
         if run.dropped:
             logger.warning("golden questions are not answered any more", extra=extra | {"dropped": len(run.dropped)})
@@ -133,7 +117,7 @@ class GoldenRuns:
     def _measured_with(self, tenant: Tenant, vault: str) -> Mapping[str, str]:
         active = tenant.active
         return {
-            "release": self._release,
+            "release": f"{__version__} {self.release}".strip(),
             "index": active.name,
             "model": f"{active.space.model} {active.space.dimension}",
             "settings": str(tenant.settings[vault].revision),

@@ -52,10 +52,7 @@ class CheckHealth:
 
     A dependency whose breaker is open is not touched: that it is open is the finding.
 
-    Args:
-        probes: By dependency; one without a probe is `unknown`.
-        breakers: Of the dependencies.
-        stopwatch: Seconds on a monotonic clock.
+    A dependency without a probe is `unknown`.
     """
 
     def __init__(

@@ -47,13 +47,7 @@ class ObserveQueries:
     The digest of its text is keyed by a secret of the tenant's, made at its first query, so that equal questions can
     be found in the logs of all functions and no question can be guessed from them.
 
-    Args:
-        counter: Counts what is said.
-        store: Keeps the keys.
-        metrics: Takes what a query adds to the metrics.
-        clock: Seconds since 1970.
-        model: The default chat model.
-        prices: By chat model, of a million tokens read and written.
+    Prices are of a million tokens read and written, by chat model.
     """
 
     def __init__(
@@ -136,11 +130,6 @@ class QueryCounter:
 
     One write adds all that waits for a tenant and hour: queries that end while another one's counts are being written
     share the next write.  What could not be written goes with a query ten seconds later or after.
-
-    Args:
-        store: Where counts are added.
-        clock: Seconds since 1970.
-        stopwatch: Seconds on a monotonic clock.
     """
 
     def __init__(

@@ -52,10 +52,7 @@ class ReindexReport:
 class Reindex:
     """Moves tenants from one index to another: begin, copy, verify, switch; then roll back or drop the old one.
 
-    Args:
-        registry, revisions, index: Where heads, chunks and indexes are.
-        copy_revision: Writes revisions into another index.
-        page_size: Documents that are read and written together, 1 to 100.
+    `page_size` documents, 1 to 100, are read and written together.
     """
 
     registry: Registry

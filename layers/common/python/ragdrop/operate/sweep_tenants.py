@@ -81,14 +81,7 @@ class SweepTenants:
         dry_run: bool = False,
         allow_mass_delete: bool = False,
     ) -> SweepReport:
-        """Sweep one tenant: its index first, as a damaged one cannot be compared.
-
-        Args:
-            name: The tenant.
-            deadline: As of `Sweep`.
-            reading: How much of the index is read.
-            dry_run: Find everything, change and send nothing.
-            allow_mass_delete: As of `Sweep`.
+        """Sweep one tenant, by the arguments of `Sweep`: its index first, as a damaged one cannot be compared.
 
         Raises:
             InvalidParamsError: There is no such tenant.
