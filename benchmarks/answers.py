@@ -12,17 +12,14 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import mul
 
 from benchmarks import records
 from benchmarks.collections import Collection, CollectionDocument, SquadQuestion, load_squad, needed_data
 from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.pipeline import Pushed, pushed, soon
 from benchmarks.records import Grid, publish
-from localstack.models.answerer import answer
 from ragdrop.domain.answers import Question
 from ragdrop.domain.retrieval import Query
-from testing.models import ScriptedChatModel
 
 COLUMNS = ("answers", "hold the reference", "of those given", "abstains", "abstains, unanswerable", "characters")
 
@@ -95,12 +92,7 @@ def main() -> int:
     documents = [CollectionDocument(f"{number:03}", "", text) for number, text in enumerate(texts)]
     collection = Collection("squad2", documents, {each.id: each.question for each in questions}, {}, {})
     with LocalEmbeddings() as model, pushed(collection, model) as place:
-
-        def similarity(question: str, passages: Sequence[str]) -> list[float]:
-            [required] = model.embed([question])
-            return [sum(map(mul, required, given)) for given in model.embed(passages)]
-
-        place.app.ports.chat = ScriptedChatModel(lambda messages: answer(messages[-1].content, similarity))
+        place.answer_locally()
         rows = {
             "ragdrop": [asked(place, question) for question in questions],
             "top chunk, no check": [top_chunk(place, question) for question in questions],

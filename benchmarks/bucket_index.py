@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import records
-from benchmarks.bucket_process import COMPARED, FLOATS, QUESTIONS, VECTORS, nearest, questions, unit
+from benchmarks.bucket_process import COMPARED, FILTERS, FLOATS, QUESTIONS, VECTORS, nearest, questions, unit
 from benchmarks.collections import RETRIEVAL, data_folder, index_ref, indexed_chunks, load
 from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.generated_chunks import DIMENSION, LIMIT, WORDS_A_CHUNK
@@ -147,14 +147,16 @@ def searched(found: Figures) -> Grid:
     rows = [
         (
             f"{size:,}",
-            f"hybrid, filter: {name}" if "alone" not in name else name,
+            f"hybrid, filter: {name}" if name in FILTERS else name,
             *(f"{each[kind]:.1f}" for kind in ("p50_ms", "p95_ms", "cpu_ms")),
         )
         for size, asked in found.asked.items()
         for name, each in asked["warm"].items()
     ]
     loads = ", ".join(f"{asked['load']:.0f}" for asked in found.asked.values())
-    note = f"{LIMIT} hits of each retriever. Processes that wanted one of the cores meanwhile (load average): {loads}."
+    note = (
+        f"{LIMIT} hits of each retriever. Processes that waited for one of the cores meanwhile (load average): {loads}."
+    )
     return Grid(("chunks", "asked", "p50, ms", "p95, ms", "CPU, ms"), rows, note)
 
 

@@ -199,7 +199,7 @@ def read(folder: Path, vectors: str, limit_s: float) -> dict[str, Any]:
             name: _taken(warm, questions(QUESTIONS, VECTORS[vectors], each), limit_s) for name, each in FILTERS.items()
         }
         lone = {
-            "words alone": [CandidateQuery(each.text, None, each.filters, each.limit) for each in asked],
+            "lexical only": [CandidateQuery(each.text, None, each.filters, each.limit) for each in asked],
             "vector alone": [CandidateQuery(None, each.vector, each.filters, each.limit) for each in asked],
         }
         figures["warm"] = hybrid | {name: _taken(warm, each, limit_s) for name, each in lone.items()}

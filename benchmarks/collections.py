@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.embeddings import DIMENSION, MODEL, SPACE, LocalEmbeddings
+from benchmarks.embeddings import DIMENSION, MODEL, LocalEmbeddings
 from ragdrop.domain.chunks import Chunk, IndexedChunk
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
@@ -141,22 +141,3 @@ def _pieces(
         facts, _, _ = facts_of(key, document, version_id="v1", indexed_at="2026-01-01T00:00:00Z")
         for chunk in splitter.split(document, max_tokens=CHUNK_TOKENS, overlap_tokens=OVERLAP_TOKENS):
             yield key, chunk, facts
-
-
-def fill() -> int:
-    """Embed the questions and chunks of every collection, those of squad2 too, so that later runs need no model."""
-    folder = data_folder()
-    if folder is None:
-        print("RAGDROP_EVAL_DATA is not set")
-        return 0
-    with LocalEmbeddings() as model:
-        squad = load_squad(folder / "squad2")
-        collections = [load(folder / name) for name in RETRIEVAL]
-        for collection in collections:
-            model.embed(list(collection.questions.values()))
-        model.embed([question.question for question in squad])
-        for collection in collections:
-            chunks = indexed_chunks(collection, model)
-            print(f"{collection.name}: {len(chunks)} chunks of {SPACE.model}", file=sys.stderr, flush=True)
-        model.embed([question.context for question in squad])
-    return 0

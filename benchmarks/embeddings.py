@@ -179,6 +179,10 @@ class LocalEmbeddings:
         cosines = [[sum(map(mul, asked, vector)) for vector in vectors] for asked in self.embed(questions)]
         return [sorted(range(len(vectors)), key=near.__getitem__, reverse=True) for near in cosines]
 
+    def similarity(self, question: str, passages: Sequence[str]) -> list[float]:
+        asked, *given = self.embed([question, *passages])
+        return [sum(map(mul, asked, each)) for each in given]
+
     def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
         return self.embed([text])[0]
 

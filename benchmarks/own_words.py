@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import mul
 from pathlib import Path
 
 from benchmarks import records
@@ -19,11 +18,9 @@ from benchmarks.collections import Collection, CollectionDocument, data_folder
 from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.pipeline import Pushed, pushed, soon
 from benchmarks.records import Grid, publish
-from localstack.models.answerer import answer
 from ragdrop.domain.answers import Question
 from ragdrop.domain.retrieval import Query
 from ragdrop.query.fusion import content_words
-from testing.models import ScriptedChatModel
 
 HERE = Path(__file__).parent / "own_words"
 SAMPLE_VAULT = Path(__file__).parents[1] / "localstack" / "sample-vault"
@@ -128,13 +125,8 @@ def measure(
     assert folder is not None
     half = questions_of(vault, final=final)
     texts = {str(number): text for number, text in enumerate([text for text, _ in half.asked] + half.foreign)}
-
-    def similarity(question: str, passages: Sequence[str]) -> list[float]:
-        [required] = model.embed([question])
-        return [sum(map(mul, required, given)) for given in model.embed(passages)]
-
     with pushed(Collection(vault, documents_of(folder), texts, {}, {}), model) as place:
-        place.app.ports.chat = ScriptedChatModel(lambda messages: answer(messages[-1].content, similarity))
+        place.answer_locally()
         found = list(asking(place, half.asked))
         foreign = list(asking(place, [(text, []) for text in half.foreign]))
         share = shared_words(place, half.asked)

@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from operator import mul
 from platform import python_version
 from typing import Any
 
@@ -247,16 +246,12 @@ def main() -> int:
 
     with LocalEmbeddings() as model, in_thread(chat.app) as chat_url:
 
-        def similarity(question: str, candidates: Sequence[str]) -> list[float]:
-            required, *given = model.embed([question, *candidates])
-            return [sum(map(mul, required, each)) for each in given]
-
         def outcomes(sentences: Ask, asking: Ask) -> Outcomes:
             found = {
                 "faults": (said_as_cited(sentences, chat, faults), len(faults)),
                 "true": (said_as_cited(sentences, chat, true), len(true)),
             }
-            chat.mind = extractive(similarity)
+            chat.mind = extractive(model.similarity)
             return found | {name: (answered(asking, group), len(group)) for name, group in asked.items()}
 
         systems: dict[str, Any] = {}

@@ -12,6 +12,7 @@ from typing import Any
 from benchmarks.collections import Collection, CollectionDocument
 from benchmarks.embeddings import DIMENSION, MODEL, LocalEmbeddings
 from bucketindex.index import BucketChunkIndex
+from localstack.models.answerer import answer
 from ragdrop.app import App, Ports, compose
 from ragdrop.config import Settings
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Filters, Hit
@@ -34,6 +35,7 @@ from testing.memory_telemetry import (
     MemoryTelemetry,
     MemoryVisitedCache,
 )
+from testing.models import ScriptedChatModel
 
 MAX_COPIES_BYTES = 8 << 30
 TENANT = "bench"
@@ -90,6 +92,11 @@ class Pushed:
         tenant = app.ports.registry.tenant(TENANT)
         assert tenant is not None
         self._index = tenant.index
+
+    def answer_locally(self) -> None:
+        """Let the laptop's extractive answerer be the chat model."""
+        similarity = self._model.similarity
+        self.app.ports.chat = ScriptedChatModel(lambda messages: answer(messages[-1].content, similarity))
 
     def candidates(self, question: str, limit: int) -> Candidates:
         """What the index gives for *question*: up to *limit* hits of each retriever."""

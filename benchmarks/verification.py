@@ -203,7 +203,7 @@ def main() -> int:
     reported = ("sentences", "true that stand", "true and verified", "false and caught", "false and verified")
     grids = [Grid(reported, rows), Grid(("fault", "sentences", "caught", "verified"), by_kind)]
     if other:
-        grids.append(Grid(("set", "pairs", "balanced accuracy", "words alone", "one answer for all"), other))
+        grids.append(Grid(("set", "pairs", "balanced accuracy", "lexical only", "one answer for all"), other))
     note = f"30 sentences over 10 chunks, ten of them for the verifier: {spent_ms:.0f} ms." if spent_ms else ""
     grids.append(Grid(("set", "sentences", "verified", "of these false", "false at most"), stored, note))
     publish("verification", grids, write=options.write)

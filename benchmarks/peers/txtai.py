@@ -68,7 +68,7 @@ class Txtai(Peer):
         self.embeddings = Embeddings(method="external", transform=transform, hybrid=hybrid, content=bool(place.folder))
         self._started, self._texts = False, dict[str, str]()
         if place.folder:
-            return "upsert and delete by id; ids and texts kept by the caller"
+            return "upsert and delete by id; ids and texts stored by the caller"
         mode = "hybrid" if hybrid else "vectors alone"
         return f"Embeddings, method external, a row a document as in its own benchmarks, Faiss; {mode}"
 
