@@ -170,7 +170,7 @@ def test_the_schedule_asks_at_once_and_again_after_six_hours(shop: Shop) -> None
 def test_the_schedule_asks_at_once_after_a_deployment_another_index_and_other_settings(shop: Shop, change: str) -> None:
     shop.sweep()
     if change == "release":
-        shop.world.app.operate.golden_runs._release = "another"
+        shop.world.app.operate.golden_runs.release = "another"
     elif change == "index":
         tenant = shop.world.registry.tenant(shop.world.tenant)
         assert tenant is not None

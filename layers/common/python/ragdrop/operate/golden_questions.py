@@ -27,7 +27,7 @@ MAX_QUESTIONS = 200  # of a tenant in one run of the schedule; the next one take
 TENANT_S = 60.0  # seconds that one run of the schedule gives a tenant
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class GoldenRuns:
     """Asks golden questions, compares each run with the one before it, and stores it.
 
