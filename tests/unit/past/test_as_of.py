@@ -136,7 +136,7 @@ def test_filters_and_promotion_are_those_of_then(world: World) -> None:
 
 
 def test_links_lead_to_what_was_there_then(world: World) -> None:
-    world.put("team/book.md", "# Book\n\nThe pump is told of in [[Guide]].")
+    world.put("team/book.md", "# Book\n\nThe pump is mentioned in [[Guide]].")
     world.put("team/guide.md", "# Guide\n\nTurn the red wheel.")
     then = tick(world)
     world.put("team/guide.md", "# Guide\n\nTurn the blue wheel.")

@@ -15,13 +15,13 @@ from tests.world import World
 SECRETS = ("QX-RED", "QX-BLUE", "QX-STAGED", "secretive")
 
 
-def held(world: World) -> str:
+def stored_text(world: World) -> str:
     """All that the stores hold, as text: bodies are unpacked where they are packed."""
-    told = []
+    texts = []
     for store in (world.documents, world.state):
         for name, versions in store._versions.items():
-            told.append(name)
-            told += [unpacked(version.body) + repr(version.stored) for version in versions]
+            texts.append(name)
+            texts += [unpacked(version.body) + repr(version.stored) for version in versions]
     parts: tuple[Any, ...] = (
         world.registry,
         world.index,
@@ -30,8 +30,8 @@ def held(world: World) -> str:
         world.visited,
         world.stored_replies,
     )
-    told += [repr({name: value for name, value in vars(part).items() if name != "calls"}) for part in parts]
-    return "\n".join(told)
+    texts += [repr({name: value for name, value in vars(part).items() if name != "calls"}) for part in parts]
+    return "\n".join(texts)
 
 
 def unpacked(body: bytes) -> str:
@@ -55,11 +55,11 @@ def test_a_purge_leaves_no_byte_of_any_past_or_stage() -> None:
     world.search("code", as_of=then)
     world.search("code", stage="spring")
     world.app.generate.ask(Question(Query("code")), world.caller, Deadline.after(10))
-    assert all(secret in held(world) for secret in SECRETS)
+    assert all(secret in stored_text(world) for secret in SECRETS)
 
     world.app.documents.purge_documents(world.caller, world.key("team/secretive.md"), Deadline.after(10))
 
-    left = held(world)
+    left = stored_text(world)
     assert [secret for secret in SECRETS if secret in left] == []
     assert "The tap is old." in left
     for fields in ({"as_of": then}, {"stage": "spring"}, {}):

@@ -164,7 +164,7 @@ def test_a_tenant_that_moved_to_the_bucket_index_has_no_other_to_fall_back_to(wo
 
 
 class DeadRegistry(MemoryRegistry):
-    """A registry whose change counts cannot be read once it is told so."""
+    """A registry whose change counts cannot be read once it is `down`."""
 
     down = False
 

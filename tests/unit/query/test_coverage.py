@@ -19,8 +19,8 @@ def hit(name: str, text: str, *headings: str, title: str = "") -> Hit:
 
 
 def shares(question: str, *hits: Hit) -> list[float]:
-    held = coverage(question, hits)
-    return [held[one.chunk_id] for one in hits]
+    covered = coverage(question, hits)
+    return [covered[one.chunk_id] for one in hits]
 
 
 def test_a_chunk_that_holds_every_word_has_one_and_a_chunk_that_holds_none_has_zero() -> None:

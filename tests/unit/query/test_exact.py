@@ -122,8 +122,8 @@ def test_the_relevance_that_is_shown_is_the_one_that_was_compared(world: World) 
     found = world.search("MB-58", min_relevance=THRESHOLD, debug=True)
 
     assert found.explanation is not None
-    kept = [one for one in found.explanation.candidates if one.kept]
-    assert [one.relevance for one in kept] == [chunk.score for chunk in found.documents[0].chunks]
+    shown = [one for one in found.explanation.candidates if one.kept]
+    assert [one.relevance for one in shown] == [chunk.score for chunk in found.documents[0].chunks]
     dropped = [one for one in found.explanation.candidates if not one.kept]
     assert all(one.relevance is None or one.relevance < THRESHOLD for one in dropped)
 

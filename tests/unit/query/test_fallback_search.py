@@ -18,7 +18,7 @@ from tests.world import World
 
 
 class DeadRegistry(MemoryRegistry):
-    """A registry whose change counts cannot be read once it is told so."""
+    """A registry whose change counts cannot be read once it is `down`."""
 
     down = False
 

@@ -44,7 +44,7 @@ def view(world: World) -> View:
     return View(world.app.ports.guarded_registry, world.app.ports.guarded_index)
 
 
-def told(followed: Followed) -> list[tuple[str, str, int, str]]:
+def rows(followed: Followed) -> list[tuple[str, str, int, str]]:
     return [
         (document.key.vault_path, document.linked_from.vault_path, document.link_depth, document.link_text)
         for document in followed.documents
@@ -59,7 +59,7 @@ def test_a_linked_document_tells_where_it_was_linked_how_deep_and_by_which_words
 
     followed = follow(world, "team/a.md")
 
-    assert told(followed) == [
+    assert rows(followed) == [
         ("team/sub/b c.md", "team/a.md", 1, "the parts"),
         ("team/notes/deep.md", "team/a.md", 1, "Deep"),
         ("team/notes/c.md", "team/sub/b c.md", 2, "on"),

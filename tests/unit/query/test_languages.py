@@ -1,4 +1,4 @@
-"""Questions and documents in languages that the embedding model does not cover are found by words, and it is told."""
+"""Questions and documents in languages that the embedding model does not cover are found by words, with a warning."""
 
 from __future__ import annotations
 

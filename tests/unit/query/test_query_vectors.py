@@ -17,7 +17,7 @@ SPACE = EmbeddingSpace("hashing", 64)
 
 
 class Environment:
-    """An execution environment: a cache of its own over a store that it shares."""
+    """An execution environment: its own cache over a store that it shares."""
 
     def __init__(self, store: MemoryTelemetry | None = None, size: int = 1_000) -> None:
         self.now_s = 1_000.0

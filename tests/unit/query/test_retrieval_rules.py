@@ -1,4 +1,4 @@
-"""The numbers and rules of retrieval (docs/api.md), each held by name."""
+"""The numbers and rules of retrieval (docs/api.md), each tested by name."""
 
 from __future__ import annotations
 
@@ -164,17 +164,17 @@ def test_a_vector_hit_under_the_calibrated_noise_floor_is_dropped_and_debug_says
     world.put("team/same.md", "alpha beta gamma delta")
     world.put("team/far.md", "zeta eta theta iota")
 
-    told = world.search("alpha beta gamma delta", min_relevance=0.7, debug=True).explanation
-    assert told is not None
+    explained_search = world.search("alpha beta gamma delta", min_relevance=0.7, debug=True).explanation
+    assert explained_search is not None
 
-    [far] = [one for one in told.candidates if one.path == "far.md"]
+    [far] = [one for one in explained_search.candidates if one.path == "far.md"]
     assert (far.kept, far.reason) == (False, "its cosine is under the noise floor")
 
 
 def test_critical_documents_take_at_most_their_share_of_the_budget_and_a_warning_says_so(world: World) -> None:
     settings = {"critical_share": 0.1, "max_context_tokens": 4_500}  # 2,000 tokens of documents, 800 characters of it
     world.put(".ragdrop.json", json.dumps(settings))
-    rules = " ".join(f"Rule {n} is to be kept at all times." for n in range(200))
+    rules = " ".join(f"Rule {n} is to be followed at all times." for n in range(200))
     world.put("team/rule.md", f"---\npromotion_level: critical\n---\n\n{rules}")
     world.put("team/a.md", "alpha")
 

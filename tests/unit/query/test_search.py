@@ -27,7 +27,7 @@ def test_a_document_is_listed_once_with_its_best_chunks_first(world: World) -> N
 def test_the_limit_counts_documents_and_the_total_does_not(world: World) -> None:
     for n in range(4):
         world.put(f"team/{n}.md", f"alpha number {n}")
-    world.now_s += TENANT_TTL_S  # the counter is read with the tenant's item, which is kept for seconds
+    world.now_s += TENANT_TTL_S  # the counter is read with the tenant's item, which is cached for seconds
 
     found = world.search("alpha", limit=2)
 

@@ -1,4 +1,4 @@
-"""A search with ranked folders or a reranker: they move results, and what they fail at is told."""
+"""A search with ranked folders or a reranker: they move results, and a failure of theirs is a warning."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def test_the_folders_that_the_model_chose_come_behind_the_preferred_ones_and_bef
 def test_debug_tells_the_folders_chosen_and_those_there_were(world: World) -> None:
     world.chat.reply = '["team/gamma"]'
 
-    told = world.search("pump", rank_folders=True, debug=True).explanation
+    explanation = world.search("pump", rank_folders=True, debug=True).explanation
 
-    assert told is not None
-    assert told.folders_selected == ["team/gamma"]
-    assert told.folders_available == ["team/alpha", "team/beta", "team/gamma"]
+    assert explanation is not None
+    assert explanation.folders_selected == ["team/gamma"]
+    assert explanation.folders_available == ["team/alpha", "team/beta", "team/gamma"]
 
 
 def test_a_ranking_that_fails_makes_the_answer_degraded_and_is_not_remembered(world: World) -> None:

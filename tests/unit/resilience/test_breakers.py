@@ -152,7 +152,7 @@ def test_another_environment_sees_it_open_a_second_later(
 def test_failures_of_several_environments_add_up(here: Environment, there: Environment, clock: list[float]) -> None:
     here.fail(3)
     clock[0] += 1.0
-    here.call()  # tells the others of the three
+    here.call()  # lets the others know of the three
     there.fail(2)
     assert there.refuses()
 

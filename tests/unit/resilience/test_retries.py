@@ -20,7 +20,7 @@ GOOD = httpx.Response(200, json={"data": [{"index": 0, "embedding": [1.0, 0.0]}]
 
 
 class Service:
-    """An embedding service without a socket that answers what it is told; time stands still but for pauses."""
+    """An embedding service without a socket that gives scripted answers; time stands still but for pauses."""
 
     def __init__(self) -> None:
         self.answer: Callable[[int], httpx.Response] = lambda _: httpx.Response(503)
