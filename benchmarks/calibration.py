@@ -38,7 +38,8 @@ from ragdrop.domain.documents import Detail
 from ragdrop.domain.retrieval import candidate_limit
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, IndexRef, Tenant
 from ragdrop.ingest.revision_store import RevisionStore
-from ragdrop.ports import ChunkIndex, Claim
+from ragdrop.ports.indexes import ChunkIndex
+from ragdrop.ports.registry import Claim
 from ragdrop.query.fusion import coverage
 from ragdrop.tenants.directory import TenantDirectory
 from readers.parsed import ParsedDocument

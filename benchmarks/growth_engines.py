@@ -22,7 +22,7 @@ from bucketindex.index import BucketChunkIndex
 from bucketindex.manifest import read_manifest
 from localstack.opensearch import start, stop
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.ports import ChunkIndex
+from ragdrop.ports.indexes import ChunkIndex
 from ragdrop.resilience.retrying import Retries
 from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from testing.folder_object_store import FolderManifests, FolderObjectStore

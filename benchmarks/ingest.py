@@ -24,8 +24,8 @@ from ragdrop.config import Settings
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
-from ragdrop.ports import Embedder
 from ragdrop.ports.message_queue import Change, Delivery, deliveries
+from ragdrop.ports.model_services import Embedder
 from testing.memory_breakers import MemoryBreakers
 from testing.memory_manifests import MemoryManifests
 from testing.memory_message_queue import MemoryMessageQueue

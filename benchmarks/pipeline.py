@@ -21,7 +21,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.models.splitter import SemanticSplitter
-from ragdrop.ports import ChunkIndex
+from ragdrop.ports.indexes import ChunkIndex
 from ragdrop.ports.message_queue import Change, Delivery
 from testing.memory_breakers import MemoryBreakers
 from testing.memory_manifests import MemoryManifests

@@ -22,7 +22,7 @@ from benchmarks import records
 from benchmarks.records import Grid, publish
 from ragdrop.api.streams import EVENT_STREAM, sse
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.ports import Completion, Message
+from ragdrop.ports.model_services import Completion, Message
 from testing.models import ScriptedChatModel
 from tests.served import answering_api, served
 from tests.world import World

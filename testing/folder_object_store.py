@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from ragdrop.ports import StoredObject
-from ragdrop.ports.object_store import ListedObject, PresignedForm
+from ragdrop.ports.object_store import ListedObject, PresignedForm, StoredObject
 
 COPY_BYTES = 1 << 20
 

@@ -11,8 +11,7 @@ from threading import RLock
 from typing import BinaryIO
 
 from ragdrop.errors import RagdropError
-from ragdrop.ports import StoredObject
-from ragdrop.ports.object_store import ListedObject, PresignedForm, precondition_error
+from ragdrop.ports.object_store import ListedObject, PresignedForm, StoredObject, precondition_error
 
 MODIFIED_AT = "2026-01-01T00:00:00Z"  # time stands still here, so that tests repeat
 

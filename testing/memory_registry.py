@@ -16,8 +16,7 @@ from ragdrop.domain.history import LiveChange, change_of, milliseconds
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import ActiveIndex, RateLimits, StoredSettings, Tenant
 from ragdrop.errors import DatabaseError, RagdropError
-from ragdrop.ports import Claim
-from ragdrop.ports.registry import MAX_FOLDERS, Checkpoint
+from ragdrop.ports.registry import MAX_FOLDERS, Checkpoint, Claim
 from ragdrop.stores import registry_rules
 from ragdrop.stores.registry_rules import Changes, Listing
 from testing.memory_registry_parts import MemoryHistory, MemoryKeys, MemoryPointers

@@ -10,7 +10,7 @@ from ragdrop.domain.chunks import Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.errors import EmbeddingServiceError, GenerationError, RagdropError
-from ragdrop.ports import Completion, Message
+from ragdrop.ports.model_services import Completion, Message
 
 _PLACES_A_WORD = 4  # few words then share a place, and those that do seldom share another
 

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ragdrop.api.mcp.mcp_route import mcp_api
 from ragdrop.domain.tenants import Role
-from ragdrop.ports import StoredObject
+from ragdrop.ports.object_store import StoredObject
 from testing.memory_object_store import MemoryObjectStore
 from tests.world import World
 

@@ -20,11 +20,11 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 from moto.core.models import botocore_stubber
 
-from ragdrop.ports import MessageQueue, ObjectStore, Registry, VisitedCache
 from ragdrop.ports.indexes import ManifestStore
-from ragdrop.ports.message_queue import Delivery, deliveries, look_at
-from ragdrop.ports.registry import RequestCounts
-from ragdrop.ports.shared_state import BreakerStore, Receipts, StoredReplies
+from ragdrop.ports.message_queue import Delivery, MessageQueue, deliveries, look_at
+from ragdrop.ports.object_store import ObjectStore
+from ragdrop.ports.registry import Registry, RequestCounts
+from ragdrop.ports.shared_state import BreakerStore, Receipts, StoredReplies, VisitedCache
 from ragdrop.ports.telemetry import Telemetry
 from ragdrop.stores.aws.clients import read_answers_plainly
 from ragdrop.stores.dynamodb.breaker_item import DynamoDbBreakers

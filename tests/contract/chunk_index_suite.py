@@ -16,7 +16,8 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.ports import ChunkIndex, ObjectStore
+from ragdrop.ports.indexes import ChunkIndex
+from ragdrop.ports.object_store import ObjectStore
 from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_manifests import MemoryManifests

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ragdrop.ports import Registry
+from ragdrop.ports.registry import Registry
 from tests.contract.aws_fixtures import ENGINES, registry_engine
 
 

@@ -9,7 +9,7 @@ from ragdrop.domain.documents import Detail, Facts, Failure, Head
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Tenant
-from ragdrop.ports import Claim, Registry
+from ragdrop.ports.registry import Claim, Registry
 
 NOW_S = 1_760_000_000.25
 FAILURE = Failure("CORRUPT_DOCUMENT", "no text could be read", 1, "2026-01-02T03:04:05Z")

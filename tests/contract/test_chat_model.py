@@ -14,7 +14,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DeadlineError, DependencyError, GenerationError, ModelNotFoundError
 from ragdrop.models.chat import OpenAiChatModel
 from ragdrop.models.http import OpenAiHttp
-from ragdrop.ports import ChatModel, Completion, Message
+from ragdrop.ports.model_services import ChatModel, Completion, Message
 from ragdrop.resilience.retrying import Retries
 from testing.models import ScriptedChatModel
 from tests.chat_server import TEXT, ChatServer, chat_server

@@ -12,7 +12,7 @@ import pytest
 
 from ragdrop.domain.chunks import Vector, vector
 from ragdrop.errors import ConfigurationError
-from ragdrop.ports import LayeredIndex
+from ragdrop.ports.indexes import LayeredIndex
 from testing.models import word_vector
 from tests.contract.chunk_index_suite import DIMENSION, Engine, chunk_index_engine, now, paths
 

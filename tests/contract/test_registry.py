@@ -8,8 +8,7 @@ import pytest
 
 from ragdrop.domain.documents import Failure, Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.ports import Registry
-from ragdrop.ports.registry import Checkpoint
+from ragdrop.ports.registry import Checkpoint, Registry
 from tests.contract.registry_examples import (
     FAILURE,
     NOW_S,

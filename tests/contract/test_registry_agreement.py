@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.ports import Registry
+from ragdrop.ports.registry import Registry
 from tests.contract.aws_fixtures import registry_engine
 from tests.contract.registry_examples import FAILURE, NOW_S, claim_of, detail_of, new_tenant_name
 

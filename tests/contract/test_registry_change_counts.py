@@ -7,7 +7,7 @@ import pytest
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.history import ChangeCounts, slot_of
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.ports import Registry
+from ragdrop.ports.registry import Registry
 from tests.contract.registry_examples import FAILURE, NOW_S, buried, claimed, detail_of, indexed, new_tenant_name
 
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.ports import Registry
-from ragdrop.ports.registry import Checkpoint
+from ragdrop.ports.registry import Checkpoint, Registry
 from tests.contract.registry_examples import NOW_S, buried, claimed, detail_of, indexed, new_tenant_name, now
 
 FIRST = Checkpoint(9, chunks={"ragdrop-v1": 0})

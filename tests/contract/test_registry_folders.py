@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ragdrop.ports import Registry
-from ragdrop.ports.registry import MAX_FOLDERS
+from ragdrop.ports.registry import MAX_FOLDERS, Registry
 from tests.contract.registry_examples import new_tenant_name
 
 

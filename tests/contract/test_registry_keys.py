@@ -10,7 +10,7 @@ import pytest
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import ApiKey, RateLimits, StoredSettings, key_hash
-from ragdrop.ports import Registry
+from ragdrop.ports.registry import Registry
 from tests.contract.registry_examples import buried, indexed, new_tenant_name, tenant_of
 
 

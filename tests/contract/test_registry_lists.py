@@ -12,7 +12,7 @@ from ragdrop.domain.documents import Page, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import ApiKey
 from ragdrop.errors import InvalidParamsError
-from ragdrop.ports import Registry
+from ragdrop.ports.registry import Registry
 from tests.contract.registry_examples import FAILURE, buried, claimed, indexed, new_tenant_name, now, tenant_of
 
 

@@ -9,7 +9,7 @@ import pytest
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import MAX_PATHS_OF_A_NAME, Detail, Heads, Name, Promoted, PromotionLevel
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.ports import Registry
+from ragdrop.ports.registry import Registry
 from tests.contract.registry_examples import FAILURE, NOW_S, buried, claimed, detail_of, new_tenant_name, now
 
 

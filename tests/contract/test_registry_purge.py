@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.ports import Registry
+from ragdrop.ports.registry import Registry
 from tests.contract.registry_examples import NOW_S, buried, claimed, detail_of, indexed, new_tenant_name
 
 

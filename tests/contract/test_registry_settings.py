@@ -7,7 +7,7 @@ import pytest
 from ragdrop.domain.documents import Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import StoredSettings
-from ragdrop.ports import Registry
+from ragdrop.ports.registry import Registry
 from tests.contract.registry_examples import claim_of, new_tenant_name, tenant_of
 
 

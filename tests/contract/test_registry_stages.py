@@ -10,7 +10,7 @@ from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.golden import GoldenOutcome, GoldenRun
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DatabaseError
-from ragdrop.ports import Registry
+from ragdrop.ports.registry import Registry
 from tests.contract.registry_examples import (
     NOW_S,
     buried,

@@ -10,7 +10,7 @@ import pytest
 from ragdrop.domain.chunks import CandidateQuery, ChunkRange, Filters
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import ConfigurationError, DatabaseError
-from ragdrop.ports import ChunkIndex
+from ragdrop.ports.indexes import ChunkIndex
 from ragdrop.stores.routed_index import RoutedIndex, connection_to
 from testing.memory_chunk_index import MemoryChunkIndex
 from tests.contract.chunk_index_suite import DIMENSION, Engine, bucket_index, now

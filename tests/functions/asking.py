@@ -13,7 +13,7 @@ from mangum import Mangum
 from ragdrop.api.edge import MARGIN_S, authenticated, create_api
 from ragdrop.api.routes.ask_routes import ask_router
 from ragdrop.domain.tenants import Role
-from ragdrop.ports import ChatModel
+from ragdrop.ports.model_services import ChatModel
 from tests.world import World
 
 Event = tuple[str, dict[str, Any]]

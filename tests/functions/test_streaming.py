@@ -13,7 +13,7 @@ import pytest
 
 from ragdrop.client import RagdropClient
 from ragdrop.client.events import Cited, Done, Retrieved, Said
-from ragdrop.ports import Completion, Message
+from ragdrop.ports.model_services import Completion, Message
 from testing.models import ScriptedChatModel
 from tests.served import answering_api, served
 from tests.world import World

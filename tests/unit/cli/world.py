@@ -17,8 +17,8 @@ from typer.testing import CliRunner, Result
 
 from ragdrop.client import RagdropClient
 from ragdrop.config import Settings
-from ragdrop.ports import Registry
 from ragdrop.ports.message_queue import DeployedStack
+from ragdrop.ports.registry import Registry
 from ragdrop_cli.main import build
 from ragdrop_cli.session import Session
 from tests.world import World

@@ -10,7 +10,7 @@ import pytest
 from ragdrop.domain.documents import Detail, DetailFilters, Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.links import reference
-from ragdrop.ports import Claim
+from ragdrop.ports.registry import Claim
 from readers.text import read_markdown
 from tests.world import World
 

@@ -11,7 +11,7 @@ from ragdrop.domain.answers import Answer, Question
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query
 from ragdrop.errors import GenerationError
-from ragdrop.ports import Message
+from ragdrop.ports.model_services import Message
 from tests.unit.generate.test_verify import IN_OTHER_WORDS, SaysAlways
 from tests.world import World
 

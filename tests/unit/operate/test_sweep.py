@@ -12,9 +12,9 @@ import pytest
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import InvalidParamsError
 from ragdrop.operate.sweep import SweepReport
-from ragdrop.ports import Claim
 from ragdrop.ports.message_queue import Change
 from ragdrop.ports.object_store import ListedObject
+from ragdrop.ports.registry import Claim
 from testing.memory_object_store import MemoryObjectStore
 from tests.world import TENANT, World
 

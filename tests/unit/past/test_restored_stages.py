@@ -11,7 +11,7 @@ from ragdrop.domain.documents import Status
 from ragdrop.domain.history import STAGE
 from ragdrop.errors import DatabaseError, EmbeddingServiceError
 from ragdrop.ingest.reconcile_rules import SETTLE_S
-from ragdrop.ports import Claim
+from ragdrop.ports.registry import Claim
 from tests.unit.operate.test_restore import GOLDEN, ingest, restore, texts, without_registry
 from tests.world import World
 
