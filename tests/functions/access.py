@@ -23,7 +23,9 @@ class Access:
 
     def __init__(self, deployment: Deployment) -> None:
         self.deployment = deployment
-        self.apis = {name: module.api for name, module in self.deployment.handlers.items() if hasattr(module, "api")}
+        self.apis = {
+            name: module.served() for name, module in self.deployment.handlers.items() if hasattr(module, "serve")
+        }
         operator = self.deployment.handlers["query"].app.operate.operator
         for tenant in ("acme", "other", "closed"):
             operator.create_tenant(tenant)
