@@ -15,11 +15,13 @@ import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import Distribution, distributions, version
 from pathlib import Path
 from platform import python_version
 from statistics import median
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import Any
 
 from packaging.requirements import Requirement
@@ -216,11 +218,28 @@ def _plain(name: str) -> str:
     return name.lower().replace("_", "-").replace(".", "-")
 
 
+class EmptyBucket(BaseHTTPRequestHandler):
+    """S3 without objects: a function reads its settings document while it is imported."""
+
+    def do_GET(self) -> None:
+        body = b"<Error><Code>NoSuchKey</Code></Error>"
+        self.send_response(404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's name
+        del format, args
+
+
 class Imports:
     """Measures functions; *runtime* is the folder of what Lambda's runtime has."""
 
     def __init__(self, runtime: Path) -> None:
         self._runtime = runtime
+        bucket = ThreadingHTTPServer(("127.0.0.1", 0), EmptyBucket)
+        Thread(target=bucket.serve_forever, daemon=True).start()
+        self._environment = ENVIRONMENT | {"AWS_ENDPOINT_URL_S3": f"http://127.0.0.1:{bucket.server_port}"}
 
     def once(self, function: Function, modules: Sequence[str] | None = None) -> dict[str, Any]:
         """One import; of *modules* one by one instead of the function's where they are given."""
@@ -256,7 +275,7 @@ class Imports:
         spec = {"path": path, "module": function.module, "part": function.part, "modules": modules}
         command = [sys.executable, "-I", "-S", *options, str(PROBE), "import", json.dumps(spec)]
         done = subprocess.run(  # noqa: S603 - our own
-            command, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
+            command, env=self._environment, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
         )
         if done.returncode:
             sys.exit(f"{function.name} could not be imported:\n{done.stderr[-2_000:]}")

@@ -28,11 +28,11 @@ from typing import Any
 import httpx
 from opensearchpy import OpenSearch
 
-import ragdrop.app
 from benchmarks.collections import CollectionDocument
 from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.peers.serving import Peer, PeerPlace, best_documents, serve
 from benchmarks.pipeline import OVER_OPENSEARCH, SETTINGS, TENANT, ingest, soon, stores_in_memory
+from ragdrop.app import App, Ports, compose, reloading
 from ragdrop.config import Settings
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
@@ -188,7 +188,7 @@ class Ragdrop(Peer):
         self._copies = tempfile.TemporaryDirectory(prefix="ragdrop-bench-")
         self._documents = MemoryObjectStore("documents")
         ports = (
-            ragdrop.app.Ports(Settings.from_environment(settings), function="query")
+            Ports(Settings.from_environment(settings), function="query")
             .replace(**stores_in_memory(Path(self._copies.name)))
             .replace(documents=self._documents, metrics=MemoryMetrics(), splitter=SemanticSplitter(lambda: tokenizer))
         )
@@ -197,7 +197,7 @@ class Ragdrop(Peer):
             index_type = OpenSearchChunkIndex if place.folder else FilledOnce
             index = index_type.from_url(place.opensearch_url, shards=1, connection_class=connection, retries=Retries())
             ports = ports.replace(index=index)
-        self._app = ragdrop.app.compose(ports)
+        self._app = compose(ports)
         self._app.operate.operator.create_tenant(TENANT)
         self._key, _ = self._app.operate.operator.create_key(TENANT, "reader")
         tenant = self._app.ports.registry.tenant(TENANT)
@@ -268,18 +268,14 @@ class Ragdrop(Peer):
         return []
 
 
-def handler_of(app: ragdrop.app.App) -> ModuleType:
+def handler_of(app: App) -> ModuleType:
     """The module of the query function, composed with *app* in place of what its environment would say."""
     spec = importlib.util.spec_from_file_location("function_query", ROOT / "functions" / "query" / "app.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    original = ragdrop.app.build_app
-    ragdrop.app.build_app = lambda *_given, **_parts: app
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        ragdrop.app.build_app = original
+    vars(reloading).update(deployed_settings=lambda **_: app.ports.settings, compose=lambda _: app)
+    spec.loader.exec_module(module)
     return module
 
 
