@@ -94,12 +94,19 @@ def test_all_problems_of_environment_and_document_are_reported_together_one_a_li
     assert str(raised.value).splitlines() == [
         "the settings are not usable:",
         f'{DOCUMENT_KEY}: log_level: "loud" is not allowed (DEBUG, INFO, WARNING, ERROR, CRITICAL)',
-        f"{DOCUMENT_KEY}: breakers: 3 is not allowed (no such setting)",
+        f"{DOCUMENT_KEY}: breakers: this name is not allowed (no such setting)",
         f"{DOCUMENT_KEY}: {STATE_BUCKET}",
         'RETRY_ATTEMPTS: "0" is not allowed (a whole number from 1 to 10)',
         "CHAT_URL: is required and not set",
         "JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL must be set together",
     ]
+
+
+def test_a_secret_under_a_wrong_name_in_the_document_is_not_shown() -> None:
+    with pytest.raises(ConfigurationError, match="no such setting") as raised:
+        Settings.from_environment(REQUIRED, document(openai_key="sk-secret", chat_api_key="sk-secret"))
+
+    assert "sk-secret" not in str(raised.value)
 
 
 def test_a_document_with_an_empty_name_is_refused() -> None:

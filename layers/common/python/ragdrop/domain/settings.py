@@ -266,7 +266,8 @@ max_docs: 3 is not allowed (no such setting)
         found = model.get(name)
         if found is None:
             allowed = f"an object of {', '.join(sections[name])}" if name in sections else "no such setting"
-            problems.append(Problem(written[:SHOWN_CHARACTERS], shown(value), allowed))
+            text = shown(value) if place != "document" else "this name"  # a misplaced key must not reach the log
+            problems.append(Problem(written[:SHOWN_CHARACTERS], text, allowed))
         elif place not in found.places:
             problems.append(Problem(written, f"in {_NAMES[place]}", f"only in {_NAMES[found.places[0]]}"))
         elif not found.rule.admits(value):
