@@ -21,7 +21,9 @@ def part() -> str:
         raise FileNotFoundError("benchmarks/results/format_outcomes.json")
     cases, collection = record.results["cases"], record.results["collection"]
     files = [("format", "file", "name", "outcome", "warnings", "s"), *map(_row, cases)]
-    groups = [("suffix", "category", "outcome", "files", "as demanded", "with warnings", "slowest, s")]
+    groups: list[tuple[str, ...]] = [
+        ("suffix", "category", "outcome", "files", "as demanded", "with warnings", "slowest, s")
+    ]
     keys = ("suffix", "category", "outcome", "files", "demanded", "warned", "slowest_s")
     groups += [tuple(str(row[key]) for key in keys) for row in collection]
     right = sum(row["demanded"] for row in cases)

@@ -191,3 +191,8 @@ class World:
 def as_json(value: str | bytes) -> Any:
     """A response's body."""
     return json.loads(value)
+
+
+def error_of(head: Head) -> str | None:
+    """The code of the failure that *head* records."""
+    return head.error.code if head.error else None

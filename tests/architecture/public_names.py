@@ -58,7 +58,7 @@ def tools() -> Iterator[str]:
     for tool in TOOLS.values():
         listed = tool.listed()
         yield from (f"mcp {tool.name} takes {field}" for field in _fields(listed.input_schema))
-        for name, schema in listed.output_schema["properties"].items():
+        for name, schema in (listed.output_schema or {})["properties"].items():
             yield f"mcp {tool.name} gives {name}: {_type(schema)}"
 
 

@@ -70,9 +70,9 @@ def test_every_function_imports(version: str, tmp_path: Path) -> None:
 
 def interpreter(version: str) -> Path | None:
     """An interpreter of *version* that runs: on the PATH, or one of pyenv's."""
-    found = [shutil.which(f"python{version}")]
-    found += sorted(Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob(f"versions/{version}.*/bin/python"))
-    for each in filter(None, found):
+    pyenv = sorted(Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob(f"versions/{version}.*/bin/python"))
+    named = shutil.which(f"python{version}")
+    for each in [Path(named), *pyenv] if named else pyenv:
         if subprocess.run([each, "-c", ""], capture_output=True, check=False).returncode == 0:
-            return Path(each)
+            return each
     return None

@@ -15,8 +15,9 @@ from bucketindex.views import MAX_AGE_S
 from ragdrop.domain.chunks import CandidateQuery, Filters, Folder, Hit, vector
 from ragdrop.domain.history import ChangeCounts
 from ragdrop.errors import DatabaseError, IndexLostError, ObjectStoreError
+from testing.models import word_vector
 from tests.bucketindex.bucket_environments import Bucket
-from tests.contract.chunk_index_suite import cosine, new_ref, now, paths, random_vector, word_vector
+from tests.contract.chunk_index_suite import cosine, new_ref, now, paths, random_vector
 
 DAY_S = 86_400
 

@@ -247,6 +247,7 @@ def test_links_that_no_item_can_hold_are_cut_with_a_warning() -> None:
 
     kept = detail_of(detail_item(detail), KEYS[0])
 
+    assert kept is not None
     assert len(kept.links) == 222
     assert kept.warnings == ("late", "only the first 222 of 1000 links were kept")
 

@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ def test_an_emulator_with_every_service_is_taken_and_named() -> None:
 
 
 def test_ministack_is_told_apart_and_its_name_of_a_service_understood() -> None:
-    content = {"services": {**states(), "monitoring": "available"}, "version": "1.5"}
+    content: dict[str, Any] = {"services": {**states(), "monitoring": "available"}, "version": "1.5"}
     del content["services"]["cloudwatch"]
     with health_page("/_ministack/health", content) as url:
         found = attach(url, with_secrets=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from readers.read_errors import ReadError
 from tests import office_files
 from tests.compound_files import outlook_message
 
-ROWS = [["part", "price"], ["seal", 3.5], ["rotor", 12]]
+ROWS: Any = [["part", "price"], ["seal", 3.5], ["rotor", 12]]
 GOOD = {
     "a.xlsx": office_files.xlsx({"S": ROWS, "T": ROWS}),
     "a.xls": office_files.xls({"S": ROWS}),

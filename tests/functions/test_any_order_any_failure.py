@@ -60,7 +60,7 @@ class Histories(RuleBasedStateMachine):
     def begin(self) -> None:
         """A new tenant with nothing in it."""
         self.countdown = Countdown()
-        fragile = {name: Fragile(port, self.countdown) for name, port in self.backend.ports().items()}
+        fragile: dict[str, Any] = {name: Fragile(port, self.countdown) for name, port in self.backend.ports().items()}
         size = 900 if isinstance(self.backend, InMemory) else PART_CHARACTERS  # a document of two pages has parts
         revisions = RevisionStore(fragile["state"], part_characters=size)
         patient = HopLimits(idle_hops=1_000)  # workers die more often here than a document may need

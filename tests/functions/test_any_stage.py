@@ -54,7 +54,7 @@ class Stagings(RuleBasedStateMachine):
         """A new version with a word of its own, live or in the stage."""
         word = f"word{next(_numbers)}"
         metadata = {STAGE: "spring"} if waits else {}
-        self.world.put(path, f"# {word}\n\nfiller {word}", ingest=False, **metadata)
+        self.world.put(path, f"# {word}\n\nfiller {word}", metadata, ingest=False)
         self.passed_over |= path in self.unheard  # the version before was never looked at
         self.unheard[path] = word, waits
         if not waits:

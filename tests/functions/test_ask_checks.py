@@ -22,7 +22,7 @@ def asking() -> Asking:
     return found
 
 
-def with_policy(asking: Asking, policy: str) -> Asking:
+def with_policy(asking: Asking, policy: Any) -> Asking:
     app = asking.world.app
     app.ports.settings = replace(app.ports.settings, citation_policy=policy)
     return asking

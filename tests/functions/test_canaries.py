@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from starlette.testclient import TestClient
@@ -48,7 +48,7 @@ class Shop:
         self.world = world
         self.vectors = world.app.query.uncached_search._query_vectors
         self.counted = Counted(world.app.query.uncached_search)
-        world.app.query.uncached_search = self.counted
+        cast("Any", world.app.query).uncached_search = self.counted
         for number, word in enumerate(WORDS):
             world.put(f"team/{word}.md", f"# {word}\n\nThe code of {word} is QX-{number:02}.")
         self.ask([{"question": f"code of {word}", "text": f"QX-{at:02}"} for at, word in enumerate(WORDS)])
@@ -85,7 +85,7 @@ class Shop:
 
     def forget_vectors(self) -> None:
         """Let every question be embedded again."""
-        self.vectors._cached_vectors = BoundedCache(size=0)
+        cast("Any", self.vectors)._cached_vectors = BoundedCache(size=0)
 
     def lose(self, *words: str) -> None:
         """Delete documents: their questions are not answered any more."""

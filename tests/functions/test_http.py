@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -157,7 +157,7 @@ def test_what_nobody_foresaw_is_a_plain_500_without_its_text(deployment: Deploym
     def broken(*args: object) -> None:
         raise RuntimeError("secret text")
 
-    deployment.embedder.query = broken
+    cast("Any", deployment.embedder).query = broken
 
     status, body = deployment.call("query", deployment.event("search"))
 

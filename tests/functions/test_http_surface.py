@@ -94,7 +94,7 @@ def test_every_response_carries_the_request_id_that_it_was_sent(client: TestClie
 
 @pytest.mark.parametrize("given", ["", "x" * 129, "ä", "a\tb"])
 def test_a_request_id_that_is_not_plain_is_replaced(client: TestClient, given: str) -> None:
-    response = client.get("/stats", headers={"x-request-id": given.encode()})
+    response = client.get("/stats", headers=[(b"x-request-id", given.encode())])
 
     assert response.headers["x-request-id"] == response.json()["request_id"] != given
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -76,7 +77,7 @@ def _pieces(splitter: SemanticSplitter, text: str, size: int) -> int:
     return len(splitter.split(document, max_tokens=size, overlap_tokens=0))
 
 
-def _indexed(ordinal: int, text: str, vector: object) -> IndexedChunk:
+def _indexed(ordinal: int, text: str, vector: Any) -> IndexedChunk:
     facts = Facts(title="t", version_id="v", indexed_at="2026-01-01T00:00:00Z")
     key = DocumentKey("acme", "team", f"{ordinal}.txt")
     return IndexedChunk(key, 1, Chunk(ordinal, 0, len(text), text), facts, vector)

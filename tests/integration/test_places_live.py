@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,14 +19,14 @@ from tests.stacks import LocalStack
 pytestmark = pytest.mark.long
 
 VAULT = "places"
-HEADER = ["machine", "label"]
+HEADER: Any = ["machine", "label"]
 
 
 def fact(thing: str, word: str) -> str:
     return f"The label of the {thing} reads {word}."
 
 
-def rows(thing: str, word: str) -> list[list[object]]:
+def rows(thing: str, word: str) -> list[Any]:
     """A table whose last row has the word in its second cell."""
     return [HEADER, [f"The yellow spare {thing}", "Quince-1"], [f"The label of the {thing}", word]]
 

@@ -150,8 +150,8 @@ def filled(tenant: Tenant) -> None:
     put(tenant, "guarded/gate.md", b"The colour: the gate is green.")
     put(tenant, "mixed/tap.md", b"The tap is new.", **{"ragdrop-stage": "autumn"})
     put(tenant, "mixed/hose.md", b"The tap has a hose.", **{"ragdrop-stage": "autumn"})
-    for name in ("mixed/tap.md", "mixed/hose.md", "guarded/gate.md"):
-        within(SETTLED_S, lambda name=name: has(tenant, name, "staged"))
+    waiting = ("mixed/tap.md", "mixed/hose.md", "guarded/gate.md")
+    within(SETTLED_S, lambda: all(has(tenant, name, "staged") for name in waiting))
     operate(tenant.stack, "calibrate", "--tenant", tenant.name)
     time.sleep(CACHED_S)
 

@@ -52,8 +52,8 @@ def signature(method: str, target: str, headers: dict[str, str], body: bytes) ->
     for part in (day, region, service, end):
         key = hmac.digest(key, part.encode(), "sha256")
     scope = f"{day}/{region}/{service}/{end}"
-    signed = f"AWS4-HMAC-SHA256\n{headers['x-amz-date']}\n{scope}\n{hashed}"
-    return hmac.new(key, signed.encode(), "sha256").hexdigest()
+    text = f"AWS4-HMAC-SHA256\n{headers['x-amz-date']}\n{scope}\n{hashed}"
+    return hmac.new(key, text.encode(), "sha256").hexdigest()
 
 
 @contextmanager

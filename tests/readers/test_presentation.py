@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from typing import Any
 
 import pptx
 
@@ -15,7 +16,7 @@ from readers.parsed import ParsedDocument
 from tests import office_files
 from tests.reading import parse
 
-DECK = [
+DECK: Any = [
     {"title": "Pumps", "text": "They leak.", "notes": "Ask Ann about QX-5521."},
     {"title": "Parts", "text": "", "table": [["part", "price"], ["seal", "3"]], "hidden": True},
 ]

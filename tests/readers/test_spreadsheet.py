@@ -6,6 +6,7 @@ import datetime
 import io
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import openpyxl
 import pytest
@@ -19,7 +20,7 @@ from readers.parsed import ParsedDocument, document_of, part_of
 from readers.read_errors import CorruptFileError, EmptyFileError, EncryptedFileError, UnsafeFileError
 from tests import office_files
 
-ROWS = [["part", "price"], ["seal", 3.5], ["rotor", 12]]
+ROWS: Any = [["part", "price"], ["seal", 3.5], ["rotor", 12]]
 
 
 def parse(body: bytes, name: str = "a.xlsx") -> ParsedDocument:
@@ -136,7 +137,7 @@ def test_values_are_shown_as_a_sheet_shows_them() -> None:
 
 
 def test_titles_above_a_table_stand_before_it_and_its_header_is_the_first_row_of_more_cells() -> None:
-    rows = [["Budget 2026"], [], *ROWS, [], ["seal 2", 4]]
+    rows: list[Any] = [["Budget 2026"], [], *ROWS, [], ["seal 2", 4]]
     document = parse(office_files.xlsx({"Q1 2026": rows}))
 
     assert "Budget 2026\n\n| part | price |" in document.text
@@ -165,7 +166,7 @@ def test_a_hidden_sheet_is_read_and_named() -> None:
 
 
 def test_a_long_table_is_split_by_rows_with_its_header_repeated_and_its_cells_named() -> None:
-    rows = [["part", "price"], *([f"part {number}", number] for number in range(1_000))]
+    rows: list[Any] = [["part", "price"], *([f"part {number}", number] for number in range(1_000))]
     document = parse(office_files.xlsx({"S": rows}))
 
     chunks = SemanticSplitter(lambda: None).split(document, max_tokens=120, overlap_tokens=10)
@@ -185,7 +186,7 @@ def test_a_long_table_is_split_by_rows_with_its_header_repeated_and_its_cells_na
 
 
 def test_parts_of_a_long_workbook_name_the_same_cells() -> None:
-    rows = [["part", "price"], *([f"part {number}", number] for number in range(1_000))]
+    rows: list[Any] = [["part", "price"], *([f"part {number}", number] for number in range(1_000))]
     whole = parse(office_files.xlsx({"S": rows}))
     names = {}
 
@@ -254,7 +255,7 @@ def test_a_damaged_sheet_costs_itself_alone() -> None:
     ],
 )
 def test_merged_cells_of_a_sheet_are_filled_and_a_merged_title_stands_once(kind: str, body: bytes) -> None:
-    rows = ["| hall | pump | flow |", "| --- | --- | --- |"]
+    rows: list[Any] = ["| hall | pump | flow |", "| --- | --- | --- |"]
     rows += ["| North | P1 | 4 |", "| North | P2 | 7 |", "| South | none | none |"]
 
     assert read_here("spreadsheet", body, f"a.{kind}").text.splitlines()[1:] == ["", "Flows", "", *rows]

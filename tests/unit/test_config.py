@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,8 @@ def test_settings_that_nobody_sets_have_the_defaults_of_the_model() -> None:
 def test_a_number_at_an_end_of_its_range_is_admitted_and_one_beyond_it_is_not(name: str, ends: tuple[int, int]) -> None:
     for value in ends:
         assert getattr(Settings.from_environment(REQUIRED | {name.upper(): str(value)}), name) == value
-    for value in (ends[0] - 1, ends[1] + 1, "nan", "many", ""):
+    values: tuple[Any, ...] = (ends[0] - 1, ends[1] + 1, "nan", "many", "")
+    for value in values:
         if value != "":
             with pytest.raises(ConfigurationError, match=rf"{name.upper()}: .* is not allowed"):
                 Settings.from_environment(REQUIRED | {name.upper(): str(value)})

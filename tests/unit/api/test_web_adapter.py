@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from fastapi import Request
 
@@ -23,7 +23,7 @@ def left_s(*headers: bytes, behind: bool = True) -> float:
 
     scope = {"type": "http", "headers": [(b"x-amzn-lambda-context", header) for header in headers]}
     served = BehindWebAdapter(app, clock=lambda: NOW_S) if behind else app
-    asyncio.run(served(scope, None, None))
+    asyncio.run(served(scope, cast("Any", None), cast("Any", None)))
     return round(found[0])
 
 

@@ -29,6 +29,7 @@ def test_the_chunks_of_all_parts_are_slices_of_the_text_with_ordinals_that_go_on
 
     kept = world.app.ports.revisions.open(world.key(PATH), world.head(PATH).revision)
     index = world.registry.tenant("acme").active.name
+    assert kept is not None
     chunks = [chunk for chunk, _ in kept.chunks_between(index)]
     assert [chunk.ordinal for chunk in chunks] == list(range(len(chunks)))
     assert all(chunk.text == text_of("alpha")[chunk.start : chunk.end] for chunk in chunks)

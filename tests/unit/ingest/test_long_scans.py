@@ -89,7 +89,9 @@ def test_a_long_scan_is_processing_until_all_its_pages_are_read_and_then_found_w
     assert world.go_on() == 30 // A_TIME - 1
     assert world.head(PATH).status is Status.INDEXED
     kept = world.app.ports.revisions.open(world.key(PATH), world.head(PATH).revision)
-    assert [f"page {page} ends" in kept.document().text for page in range(1, 31)] == [True] * 30
+    document = kept.document() if kept else None
+    assert document is not None
+    assert [f"page {page} ends" in document.text for page in range(1, 31)] == [True] * 30
     assert len(world.recognizer.pictures) == world.drawer.drawn == 30
 
 

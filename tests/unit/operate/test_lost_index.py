@@ -48,15 +48,15 @@ def index_of(world: World) -> IndexRef:
 class DamagedIndex(MemoryChunkIndex):
     """An index whose counts are right while its content is damaged, until it is dropped."""
 
-    damaged = False
+    is_damaged = False
 
     def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:
-        if self.damaged:
+        if self.is_damaged:
             raise IndexLostError("an index file is damaged")
         return super().verify(index, deadline, reading)
 
     def drop(self, index: IndexRef, deadline: Deadline) -> int:
-        self.damaged = False
+        self.is_damaged = False
         return super().drop(index, deadline)
 
 
@@ -280,11 +280,11 @@ def test_the_sweep_rebuilds_an_index_that_is_damaged_though_its_count_is_right()
     index = DamagedIndex()
     world = World(index=index)
     world.put("team/pump.md", "The pump is red.")
-    index.damaged = True
+    index.is_damaged = True
 
     sweep(world)
 
-    assert (index.damaged, world.chunk_count()) == (False, 1)
+    assert (index.is_damaged, world.chunk_count()) == (False, 1)
     assert world.metrics.total("IndexLosses") == 1
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -250,4 +250,4 @@ def test_a_tenant_that_was_read_before_serves_on_for_a_minute_without_the_regist
 
 def chain(world: World, bucket: BucketDouble) -> FallbackSearch:
     """The world's chain with *bucket* beside its index."""
-    return FallbackSearch(world.app.query.cached, metrics=world.metrics, bucket=bucket)
+    return FallbackSearch(world.app.query.cached, metrics=world.metrics, bucket=cast("Any", bucket))

@@ -68,7 +68,12 @@ def test_only_what_is_not_known_is_read(registry: MemoryRegistry, known: LiveVie
     heads(known, PUMP)
     seen: list[Any] = []
     read = registry.named_and_heads
-    registry.named_and_heads = lambda names, keys, deadline: (seen.extend(keys), read(names, keys, deadline))[1]
+
+    def noted(names: Any, keys: Any, deadline: Deadline) -> Any:
+        seen.extend(keys)
+        return read(names, keys, deadline)
+
+    registry.named_and_heads = noted
 
     heads(known, PUMP, VALVE)
 

@@ -20,7 +20,7 @@ def test_a_document_is_listed_once_with_its_best_chunks_first(world: World) -> N
 
     assert len(document.chunks) == 3
     scores = [chunk.score for chunk in document.chunks]
-    assert scores == sorted(scores, reverse=True)
+    assert scores == sorted(scores, key=lambda score: score or 0.0, reverse=True)
     assert document.score == scores[0]
 
 

@@ -65,7 +65,8 @@ def test_an_invalid_file_is_listed_as_failed_and_the_last_valid_one_stays_in_for
 
 
 def test_every_problem_of_a_long_list_is_reported(world: World) -> None:
-    drop(world, OWN, **{f"unknown_setting_{number}": number for number in range(30)})
+    unknown: dict[str, Any] = {f"unknown_setting_{number}": number for number in range(30)}
+    drop(world, OWN, **unknown)
 
     error = world.head(OWN).error
     assert error is not None
