@@ -77,7 +77,7 @@ def signs(numbers: bytes) -> bytes:
 
 
 class ComparedVector:
-    """A question's vector, as segments compare it; `there` is False where a cosine with it is not defined."""
+    """A question's vector, as segments compare it; `there` is False if a cosine with it is not defined."""
 
     def __init__(self, vector: Vector | None) -> None:
         self.there = vector is not None and has_direction(vector)

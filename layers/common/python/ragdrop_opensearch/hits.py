@@ -44,7 +44,7 @@ Part = tuple[list[dict[str, Any]], DatabaseError | None]
 NOTHING: Part = ([], None)
 
 Plan = list[tuple[int | None, int | None, int | None]]
-"""Of each query: where its vector answer, its lexical one and the cosines of that will be; None where not asked for."""
+"""Of each query: where its vector answer, its lexical one and the cosines of that will be; None if not asked for."""
 
 
 def planned(

@@ -350,7 +350,7 @@ def text_windows(text: str, start: int, end: int, size: int, starts: Sequence[in
 
 
 def place_of(places: ChunkPlaces, page: int | None) -> str | None:
-    """One name for all of a chunk; None where its document has no places and no pages.
+    """One name for all of a chunk; None if its document has no places and no pages.
 
     >>> place_of(((0, "Budget!A1:C1"), (30, "Budget!A2:C9")), None), place_of(((0, "slide 2"), (90, "slide 4")), 2)
     ('Budget!A1:C9', 'slides 2 to 4')
@@ -386,7 +386,7 @@ def _widest(columns: Sequence[str], side: str) -> str:
 
 
 def place_at(places: ChunkPlaces, text: str, start: int, end: int) -> str | None:
-    r"""The name of the place that holds *start* to *end* (exclusive) of a chunk's *text*; None where there is none.
+    r"""The name of the place that holds *start* to *end* (exclusive) of a chunk's *text*; None if there is none.
 
     Of cells it names only the rows that the stretch touches.
 

@@ -128,7 +128,7 @@ class Head:
 class Detail:
     """What the registry keeps of one indexed revision.
 
-    `content_hash` is SHA-256 of the object's bytes in hex; `written_by` is who wrote it, None where nobody knows;
+    `content_hash` is SHA-256 of the object's bytes in hex; `written_by` is who wrote it, None if nobody knows;
     `stage` is the stage that it was made for; `embedded` counts chunks whose vectors were computed for it.
     """
 

@@ -35,12 +35,12 @@ class LiveChange:
         at_ms: Milliseconds since 1970; of one document's changes the later one never has less.
         kind: What happened.
         revision: That was activated, failed, or is the tombstone.
-        before: The revision that answered until then; None where none did.
+        before: The revision that answered until then; None if none did.
         after: The one that answers from then on; the same as *before* where a failure left it live.
         version_id, sidecar_version_id: The S3 versions of *revision*.
         before_version_id, before_sidecar_version_id: Those of *before*.
         size_bytes: Of the object that was activated.
-        written_by: Who wrote it, by the label of a key or its id; None where nobody knows.
+        written_by: Who wrote it, by the label of a key or its id; None if nobody knows.
     """
 
     key: DocumentKey
@@ -86,7 +86,7 @@ def first_id(at_ms: int) -> str:
 
 
 def moment_of_change(change_id: str) -> int | None:
-    """The milliseconds since 1970 in the id of a change; None where it is no such id.
+    """The milliseconds since 1970 in the id of a change; None if it is no such id.
 
     >>> moment_of_change("0000000000005-0000000000000007-2c836104a4f8"), moment_of_change("2026-01-31")
     (5, None)
@@ -143,7 +143,7 @@ def moment(text: str, *, now_s: float, field: str = "as_of") -> int:
 class Then:
     """What answered for a document at a moment, where something else does now or did since.
 
-    `revision` is None where nothing answered; `now` is what the last change since left.
+    `revision` is None if nothing answered; `now` is what the last change since left.
     """
 
     revision: int | None

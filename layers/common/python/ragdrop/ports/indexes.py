@@ -36,7 +36,7 @@ SOME_BYTES = Reading()
 class IndexFaults:
     """What the durable copies of an index lack, a sentence each; `chunks` is the most that the sound ones hold.
 
-    None where that is not known without a search.
+    None if that is not known without a search.
     """
 
     found: tuple[str, ...] = ()
@@ -175,7 +175,7 @@ class ManifestStore(Protocol):
     """One text for each tenant and index, changed only by conditional write.  All methods raise DatabaseError."""
 
     def read(self, tenant: str, index: str) -> str | None:
-        """The text as it is now (strongly consistent); None where there is none."""
+        """The text as it is now (strongly consistent); None if there is none."""
 
     def write(self, tenant: str, index: str, body: str, sequence: int, before: int) -> bool:
         """Write *body* as number *sequence* if the text there is number *before*, 0 for none; whether it was."""

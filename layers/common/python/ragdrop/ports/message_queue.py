@@ -233,7 +233,7 @@ class Wiring:
     """How changes come to ingest: the notifications of the bucket, and how many messages wait.
 
     `events` are those that the bucket sends to the queue; `dead_letters` is None without a dead-letter queue;
-    `concurrency` is how many functions the account runs at once, None where nobody says.
+    `concurrency` is how many functions the account runs at once, None if nobody says.
     """
 
     versioned: bool

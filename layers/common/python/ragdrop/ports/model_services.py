@@ -36,7 +36,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A chat model's whole answer; token counts are None where the endpoint does not tell."""
+    """A chat model's whole answer; token counts are None if the endpoint does not tell."""
 
     text: str
     model: str

@@ -40,7 +40,7 @@ _TAG = re.compile(r'\s*(?:W/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*')
 
 @dataclass(frozen=True, slots=True)
 class Precondition:
-    """`If-Match` and `If-None-Match` (RFC 9110, 13.1) as sets of ETags, ANY for `*`, None where not given."""
+    """`If-Match` and `If-None-Match` (RFC 9110, 13.1) as sets of ETags, ANY for `*`, None if not given."""
 
     match: frozenset[str] | None = None
     none_match: frozenset[str] | None = None
@@ -49,7 +49,7 @@ class Precondition:
         """What a write must find: an ETag, NOTHING_THERE, or None for whatever is there.
 
         Args:
-            current: The ETag of what is there now; None where nothing is.
+            current: The ETag of what is there now; None if nothing is.
 
         Raises:
             PreconditionFailedError: What is there now is not what was asked for.
@@ -118,7 +118,7 @@ class ObjectStore(Protocol):
     bucket: str
 
     def head(self, key: str, *, version_id: str | None = None) -> StoredObject | None:
-        """A version, or the current one (strongly consistent); None where there is none, or a delete marker."""
+        """A version, or the current one (strongly consistent); None if there is none, or a delete marker."""
 
     def versions(self, key: str) -> list[ListedObject]:
         """The newest 1,000 versions and delete markers of one key, the newest first.
@@ -127,7 +127,7 @@ class ObjectStore(Protocol):
         """
 
     def get(self, key: str, *, version_id: str | None = None, start: int = 0, end: int | None = None) -> bytes | None:
-        """Bytes *start* to *end* (exclusive) of a version, or of the current one; None where it does not exist."""
+        """Bytes *start* to *end* (exclusive) of a version, or of the current one; None if it does not exist."""
 
     def put(
         self,
@@ -144,13 +144,13 @@ class ObjectStore(Protocol):
         """
 
     def copy_version(self, key: str, version_id: str, *, metadata: Mapping[str, str]) -> StoredObject | None:
-        """Write a version once more, as the newest, with *metadata* over its own; None where there is no such version.
+        """Write a version once more, as the newest, with *metadata* over its own; None if there is no such version.
 
         An empty value takes the name out.
         """
 
     def delete(self, key: str) -> str | None:
-        """Put a delete marker on top; its version id, None where the bucket keeps no versions.  No error if absent."""
+        """Put a delete marker on top; its version id, None if the bucket keeps no versions.  No error if absent."""
 
     def remove_version(self, key: str, version_id: str) -> None:
         """Remove one version for good; the one under it is the current one then.  No error if absent."""

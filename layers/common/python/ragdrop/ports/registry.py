@@ -227,10 +227,10 @@ class Registry(Protocol):
         """How far a large revision is; None where it never began, was activated, or was forgotten."""
 
     def advance(self, key: DocumentKey, revision: int, before: Checkpoint, after: Checkpoint) -> bool:
-        """Move the checkpoint of a revision; False where it is not at *before* any more."""
+        """Move the checkpoint of a revision; False if it is not at *before* any more."""
 
     def renew(self, key: DocumentKey, revision: int, message_id: str, lease_until_s: float) -> bool:
-        """Give *message_id* the lease of *revision*; False where that is not pending, or not the last claimed."""
+        """Give *message_id* the lease of *revision*; False if that is not pending, or not the last claimed."""
 
     def claim(self, key: DocumentKey, seen: Head | None, claim: Claim) -> Head | None:
         """Take the next revision, if the head is still as *seen*; the new head (`pending`), or None.
@@ -246,13 +246,13 @@ class Registry(Protocol):
 
         One that waits in a stage leaves it so.
 
-        Returns the head as it was before, or None where the revision was superseded.
+        Returns the head as it was before, or None if the revision was superseded.
         """
 
     def put_in_stage(self, detail: Detail, now_s: float) -> Head | None:
         """Write the detail and let its revision wait in its stage, if it is still the last claimed.
 
-        Returns the head as it was before, or None where the revision was superseded.
+        Returns the head as it was before, or None if the revision was superseded.
 
         Raises DatabaseError: the stage is being promoted: later there is another one of that name.
         """
@@ -265,7 +265,7 @@ class Registry(Protocol):
     ) -> Head | None:
         """Claim the next revision as deleted, if the head is still as *seen*: from here on nothing of it answers.
 
-        *by* is who deleted it, for its LiveChange.  Returns the new head, or None where another write was first, an
+        *by* is who deleted it, for its LiveChange.  Returns the new head, or None if another write was first, an
         activation of the revision seen included.
         """
 
@@ -320,7 +320,7 @@ class Registry(Protocol):
         """The tenant's item; unless *consistent* one that may miss what was written a moment ago."""
 
     def create_tenant(self, tenant: Tenant) -> bool:
-        """Write a new tenant; False where one of that name exists."""
+        """Write a new tenant; False if one of that name exists."""
 
     def tenants(self) -> list[Tenant]:
         """All tenants by name."""
@@ -328,7 +328,7 @@ class Registry(Protocol):
     def move_indexes(
         self, before: Tenant, *, active: ActiveIndex, building: ActiveIndex | None, previous: ActiveIndex | None
     ) -> bool:
-        """Write which indexes a tenant has, and count the move; False where another move came since *before*."""
+        """Write which indexes a tenant has, and count the move; False if another move came since *before*."""
 
     def put_calibration(self, name: str, calibration: Calibration) -> bool:
         """Write a tenant's fit over the last one and raise the generation by one; False for an unknown tenant."""
@@ -343,7 +343,7 @@ class Registry(Protocol):
         """
 
     def promote_stage(self, name: str, stage: str, now_s: float) -> bool:
-        """Note that a stage, `vault/stage`, counts for every search; False where it does already.
+        """Note that a stage, `vault/stage`, counts for every search; False if it does already.
 
         The one write by which all of it goes live.
         """
@@ -376,10 +376,10 @@ class Registry(Protocol):
         """All keys of a tenant, revoked and expired ones too, by the time they were made."""
 
     def revoke_api_key(self, sha256: str) -> bool:
-        """Let a key open nothing, for good; False where there is none."""
+        """Let a key open nothing, for good; False if there is none."""
 
     def expire_api_key(self, sha256: str, expires_at_s: float) -> bool:
-        """Set when a key expires, in seconds since 1970; False where there is none.  A revoked one stays revoked."""
+        """Set when a key expires, in seconds since 1970; False if there is none.  A revoked one stays revoked."""
 
     def folders(self, tenant: str) -> frozenset[str]:
         """The folders noted, as `vault/a/b`."""

@@ -179,10 +179,10 @@ class BreakerStore(Protocol):
         """Open it, unless it is open since *reopens_before_s* or later; what it then is."""
 
     def claim(self, dependency: str, opened_at_s: float, trial: str, *, now_s: float, until_s: float) -> bool:
-        """Begin the one trial of the opening at *opened_at_s*; False where another is under way, or all has changed."""
+        """Begin the one trial of the opening at *opened_at_s*; False if another is under way, or all has changed."""
 
     def settle(self, dependency: str, trial: str, *, closed: bool, at_s: float) -> bool:
-        """End *trial*: closed for all, or open again from *at_s* on; False where it is no longer the one under way."""
+        """End *trial*: closed for all, or open again from *at_s* on; False if it is no longer the one under way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class StoredReplies(Protocol):
     def begin(
         self, tenant: str, key: str, fingerprint: str, *, now_s: float, lease_s: float, keep_s: float
     ) -> StoredReply | None:
-        """Note that a request is under way, by one conditional write; None where it is now this caller's to do.
+        """Note that a request is under way, by one conditional write; None if it is now this caller's to do.
 
         What was there before stays in the way until *keep_s* seconds after it began; the same request, of which no
         reply is stored, for *lease_s* only: whoever did it may have died.
@@ -219,10 +219,10 @@ class Receipts(Protocol):
         """Keep a receipt until its time has passed, and note it with each of its documents.  It is quick to fail."""
 
     def receipt(self, tenant: str, receipt_id: str, now_s: float) -> Receipt | None:
-        """A receipt (consistent); None where there is none, or its time has passed at *now_s* (seconds since 1970)."""
+        """A receipt (consistent); None if there is none, or its time has passed at *now_s* (seconds since 1970)."""
 
     def put_feedback(self, receipt: Receipt, credential: str, feedback: Feedback) -> bool:
-        """Keep what a credential says with the receipt, for as long; False where the receipt is gone."""
+        """Keep what a credential says with the receipt, for as long; False if the receipt is gone."""
 
     def receipts_with_feedback(
         self, tenant: str, *, after: str, limit: int, now_s: float

@@ -212,7 +212,7 @@ def bucket_of(latency_ms: float) -> int:
 
 
 def percentile_ms(counts: Mapping[int, int], share: float) -> float | None:
-    """The latency that *share* of what was counted did not exceed, in milliseconds; None where nothing was counted.
+    """The latency that *share* of what was counted did not exceed, in milliseconds; None if nothing was counted.
 
     Within its bucket latencies count as spread evenly; the last bucket, which has no end, is taken for its lower bound.
 
@@ -354,7 +354,7 @@ class Telemetry(Protocol):
     """
 
     def query_vector(self, tenant: str, name: str, now_s: float) -> Vector | None:
-        """The vector; None where there is none, or its time has passed at *now_s* (seconds since 1970)."""
+        """The vector; None if there is none, or its time has passed at *now_s* (seconds since 1970)."""
 
     def put_query_vectors(self, tenant: str, vectors: Mapping[str, Vector], expires_at_s: float) -> None:
         """Keep up to 25 vectors until *expires_at_s*; the same name replaces."""

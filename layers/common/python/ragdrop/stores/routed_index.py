@@ -43,7 +43,7 @@ class RoutedIndex:
 
     Args:
         bucket: The bucket index.
-        opensearch: Connects to OpenSearch; None where INDEX_URL names none.
+        opensearch: Connects to OpenSearch; None if INDEX_URL names none.
     """
 
     def __init__(self, bucket: LayeredIndex, opensearch: Callable[[], ChunkIndex] | None) -> None:

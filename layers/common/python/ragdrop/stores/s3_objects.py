@@ -30,12 +30,7 @@ _BEYOND_THE_END = frozenset({"InvalidRange", "416"})
 
 
 class S3ObjectStore:
-    """An ObjectStore.
-
-    Args:
-        bucket: The bucket's name.
-        client: A low-level S3 client; by default the environment's own, made at the first call.
-    """
+    """An ObjectStore over a low-level S3 client, by default that of the environment, made at the first call."""
 
     def __init__(self, bucket: str, client: AwsClient = None) -> None:
         self.bucket = bucket
@@ -43,7 +38,7 @@ class S3ObjectStore:
         self._seen = False
 
     def head(self, key: str, *, version_id: str | None = None) -> StoredObject | None:
-        """A version, or the current one; None where there is none, or a delete marker.
+        """A version, or the current one; None if there is none, or a delete marker.
 
         Raises ConfigurationError: the bucket does not exist: were that taken for a missing key, all would be deleted.
         """
@@ -69,7 +64,6 @@ class S3ObjectStore:
         )
 
     def get(self, key: str, *, version_id: str | None = None, start: int = 0, end: int | None = None) -> bytes | None:
-        """Bytes *start* to *end* (exclusive); fewer, or none, where the object ends before."""
         request = _of_version(self.bucket, key, version_id)
         empty = end is not None and end <= start
         if empty:  # a range holds a byte at least; whether the object exists is asked all the same
@@ -174,18 +168,12 @@ class S3ObjectStore:
             self._client.delete_object(Bucket=self.bucket, Key=key, VersionId=version_id)
 
     def versions(self, key: str) -> list[ListedObject]:
-        """The newest 1,000 versions and delete markers of one key; S3 lists both in order of time, but apart."""
         found = [each for each in self._versions(key) if each["Key"] == key]
         found.sort(key=lambda each: (each["IsLatest"], each["LastModified"].replace(microsecond=0)), reverse=True)
         return [_listed(each, deleted="ETag" not in each) for each in found]
 
     def delete_prefix(self, prefix: str) -> int:
-        """Remove every version and delete marker of every key under *prefix* for good.
-
-        Raises:
-            ObjectStoreError: Some could not be removed; the others are gone.
-            ValueError: An empty prefix, which would empty the bucket.
-        """
+        """Raise ObjectStoreError if some could not be removed, and ValueError for an empty prefix: it is the bucket."""
         if not prefix:
             raise ValueError("an empty prefix would remove the whole bucket")
         removed = 0

@@ -34,13 +34,7 @@ DEPTHS = (
 
 
 class SqsMessageQueue:
-    """A MessageQueue.
-
-    Args:
-        url: The URL of the queue that S3 writes to.
-        client: A low-level SQS client; by default the environment's own, made at the first call.
-        bulk_url: The URL of the queue for bulk work; empty where one queue has both.
-    """
+    """A MessageQueue: *url* is that of the queue that S3 writes to, *bulk_url* that of bulk work, if it is separate."""
 
     def __init__(self, url: str, client: AwsClient = None, *, bulk_url: str = "") -> None:
         self.url = url
@@ -92,7 +86,6 @@ class SqsMessageQueue:
         return len(messages)
 
     def depth(self) -> QueueDepth:
-        """Ask for the attributes of the queues, and of their dead-letter queue if they have one."""
         with self._translated():
             found = self._attributes(self.url, *DEPTHS, REDRIVE_POLICY)
             bulk = self._attributes(self.bulk_url, *DEPTHS) if self.has_bulk else {}
@@ -102,7 +95,6 @@ class SqsMessageQueue:
         return QueueDepth(waiting, in_flight, delayed, dead)
 
     def retry_after(self, delivery: Delivery, delay_s: int) -> None:
-        """Show a message again only after *delay_s* seconds, at most 12 hours."""
         url = self.bulk_url if self.is_bulk(delivery) else self.url
         delay_s = min(max(delay_s, 0), MAX_VISIBILITY_S)
         with self._translated():

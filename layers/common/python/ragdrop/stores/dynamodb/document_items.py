@@ -252,7 +252,7 @@ class DynamoDbDocuments:
     def tombstone(
         self, key: DocumentKey, seen: Head, sequencer: str | None, now_s: float, *, by: str | None = None
     ) -> Head | None:
-        """Claim the next revision as deleted; the new head, or None where another write was first.
+        """Claim the next revision as deleted; the new head, or None if another write was first.
 
         The condition is on the status too: what was live when it was tombstoned is counted, and recorded.
         """

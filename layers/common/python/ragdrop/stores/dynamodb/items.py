@@ -128,7 +128,7 @@ def checkpoint_attributes(checkpoint: Checkpoint) -> Item:
 
 
 def checkpoint_of(item: Item) -> Checkpoint | None:
-    """The checkpoint in the decoded item of a detail; None where there is none."""
+    """The checkpoint in the decoded item of a detail; None if there is none."""
     stored = item.get("checkpoint")
     return Checkpoint(**_known(Checkpoint, stored)) if stored else None
 

@@ -33,12 +33,7 @@ from ragdrop.stores.dynamodb.table import DynamoDbTable, Update
 
 
 class DynamoDbManifests:
-    """A ManifestStore.
-
-    Args:
-        table: The registry table's name.
-        client: A low-level DynamoDB client.
-    """
+    """A ManifestStore in the registry table."""
 
     def __init__(self, table: str, client: AwsClient = None) -> None:
         self._table = DynamoDbTable(table, client)
@@ -78,13 +73,7 @@ def _run(item: Item) -> GoldenRun:
 
 
 class DynamoDbRegistry(DynamoDbDocuments):
-    """A Registry; every read but `page` is consistent.
-
-    Args:
-        table: The table's name.
-        client: A low-level DynamoDB client; by default the environment's own, made at the first call.
-        sleep: Waits between two tries of a batch read, in seconds.
-    """
+    """A Registry; *sleep* waits between two tries of a batch read, in seconds."""
 
     def __init__(self, table: str, client: AwsClient = None, sleep: Callable[[float], None] = time.sleep) -> None:
         DynamoDbDocuments.__init__(self, DynamoDbTable(table, client), sleep)
@@ -172,7 +161,7 @@ class DynamoDbRegistry(DynamoDbDocuments):
         return outcome.won
 
     def promote_stage(self, name: str, stage: str, now_s: float) -> bool:
-        """Put an item beside the tenant's, which every search reads with it; False where it is there."""
+        """Put an item beside the tenant's, which every search reads with it; False if it is there."""
         partition, sort = stage_key(name, stage)
         return self._table.put({"PK": partition, "SK": sort, "promoted_at_s": now_s}, only_new=True)
 

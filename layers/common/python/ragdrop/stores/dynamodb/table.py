@@ -226,7 +226,7 @@ class DynamoDbTable:
         return WriteOutcome(won=True, item=decode_item(answer["Attributes"]) if answer.get("Attributes") else None)
 
     def transact(self, writes: Sequence[Write]) -> bool:
-        """Write all of *writes*, or nothing and False where one of their conditions does not hold.
+        """Write all of *writes*, or nothing and False if one of their conditions does not hold.
 
         Where another write has one of the items in hand, it is tried again, up to five times within a second.
         """
@@ -263,7 +263,7 @@ class DynamoDbTable:
     def delete_if(
         self, key: ItemKey, condition: str, values: Mapping[str, Any], names: Mapping[str, str] | None = None
     ) -> bool:
-        """Remove an item on a condition; False where it does not hold, or there is no such item."""
+        """Remove an item on a condition; False if it does not hold, or there is no such item."""
         request: dict[str, Any] = {"ExpressionAttributeNames": dict(names)} if names else {}
         with self._translated():
             try:
@@ -298,7 +298,7 @@ class DynamoDbTable:
             index: A secondary index, which cannot be read consistently.
             page_size: Items a request, from 1.
             newest_first: Turn the order round.
-            consistent: False where what was written a moment ago may be missing; it costs half.
+            consistent: False if what was written a moment ago may be missing; it costs half.
         """
         names = {"#pk": "GPK", "#sk": "GSK"} if index else {"#pk": "PK", "#sk": "SK"}
         request: dict[str, Any] = {"TableName": self.name, "KeyConditionExpression": "#pk = :pk"}
