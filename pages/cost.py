@@ -54,7 +54,10 @@ INDEX = {
     "single-node": (1, 0.036, 10),
     "multi-az": (3, 0.167, 100),
 }  # nodes, an hour each, GB each
-METRICS, ALARMS = 10, 14  # that a stack tells and watches while it is asked; those of a dependency come with its faults
+METRICS, ALARMS = (
+    10,
+    14,
+)  # that a stack reports and watches while it is asked; those of a dependency come with its faults
 EMBED_TOKEN = 0.02 / 1e6  # text-embedding-3-small
 CHAT_IN, CHAT_OUT = 0.15 / 1e6, 0.60 / 1e6  # gpt-4o-mini
 

@@ -57,7 +57,7 @@ def build(target: ActiveIndex, *, again: bool) -> Step:
         if report is None:
             return ([f"{now.name} is so already"], {"changed": False, "index": now.name})
         lines = [
-            f"{report.to_index} answers now, {report.from_index} is kept",
+            f"{report.to_index} answers now, {report.from_index} stays",
             f"{report.documents} documents in {report.chunks} chunks, {report.copied} copied",
             f"to go back: {command} --rollback",
             f"to drop the old index: {command} --drop-old",
@@ -73,7 +73,7 @@ def roll_back(deployment: Deployment, tenant: Tenant) -> Outcome:
     after = deployment.reindex.rollback(tenant.name)
     left = after.previous.name if after.previous else tenant.active.name
     lines = [
-        f"{after.active.name} answers again, {left} is kept",
+        f"{after.active.name} answers again, {left} stays",
         f"to drop the other index: ragdrop reindex --tenant {tenant.name} --drop-old",
     ]
     return (lines, {"index": after.active.name, "previous": left})

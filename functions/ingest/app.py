@@ -23,7 +23,7 @@ gc.enable()
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Converge the keys of one SQS batch."""
+    """Reconcile the keys of one SQS batch."""
     deadline = Deadline.after(context.get_remaining_time_in_millis() / 1_000 - MARGIN_S)
     failed = served().reconcile(deliveries(event), deadline)
     return {"batchItemFailures": [{"itemIdentifier": delivery.message_id} for delivery in failed]}

@@ -20,7 +20,7 @@ gc.enable()
 
 
 class SweepError(Exception):
-    """A sweep failed or refused: the function fails, so that its alarm tells an operator.  The log says which."""
+    """A sweep failed or refused: the function fails, so that its alarm reaches an operator.  The log names it."""
 
 
 @logger.inject_lambda_context

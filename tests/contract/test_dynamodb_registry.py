@@ -249,7 +249,7 @@ def test_links_that_no_item_can_hold_are_cut_with_a_warning() -> None:
 
     assert kept is not None
     assert len(kept.links) == 222
-    assert kept.warnings == ("late", "only the first 222 of 1000 links were kept")
+    assert kept.warnings == ("late", "only the first 222 of 1000 links were stored")
 
 
 def test_a_head_with_nothing_but_its_state_can_be_read() -> None:

@@ -105,7 +105,7 @@ def test_a_question_that_the_model_does_not_cover_is_answered_by_words_and_says_
 
     assert [document.key.path for document in found.documents] == ["bruecke.md"]
     assert found.warnings == [
-        "the question is in German, and all-MiniLM-L6-v2 covers English: words alone decide",
+        "the question is in German, and all-MiniLM-L6-v2 covers English: lexical search alone decides",
     ]
     assert (found.score_basis, found.fallback_level, found.degraded) == ("lexical", 1, False)
     assert world.embedder.calls == calls
@@ -128,7 +128,9 @@ def test_ingest_warns_of_a_document_that_the_model_does_not_cover() -> None:
     detail = world.registry.detail(DocumentKey(TENANT, "team", "most.md"), head.revision)
 
     assert detail is not None
-    assert detail.warnings == ("the text is in Russian, and all-MiniLM-L6-v2 covers English: words alone decide",)
+    assert detail.warnings == (
+        "the text is in Russian, and all-MiniLM-L6-v2 covers English: lexical search alone decides",
+    )
 
 
 @pytest.mark.parametrize(

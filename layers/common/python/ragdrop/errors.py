@@ -35,7 +35,7 @@
     - ModelNotFoundError            MODEL_NOT_FOUND -> 502
     - CircuitOpenError              CIRCUIT_OPEN
     - DeadlineError                 TIMEOUT -> 504
-    - ScanUnfinishedError           never leaves: ingest goes on with the scan
+    - ScanUnfinishedError           never leaves: ingest continues with the scan
     - RerankError                   never leaves: the order stays as it was, with a warning
   + ConfigurationError          the deployment is wrong        -> the first invocation fails, never one request
 
@@ -284,7 +284,7 @@ class DeadlineError(DependencyError):
 
 
 class ScanUnfinishedError(DeadlineError):
-    """Pages of a scan are left to recognise: the document goes on by another message.
+    """Pages of a scan are left to recognise: the document continues by another message.
 
     `recognized` says how many pages were done in this invocation.
     """

@@ -93,7 +93,7 @@ def read_csv(body: bytes) -> ParsedDocument:
         names = [f"column {number}" for number in range(1, max(widths) + 1)]
         writer.table(chain([names, first] if unnamed else [first], filled), columns=max(widths))
     except csv.Error as exc:
-        raise CorruptFileError(f"the rows cannot be told apart ({exc})") from exc
+        raise CorruptFileError(f"the rows cannot be separated ({exc})") from exc
     return writer.document(MEDIA_TYPE, warnings=found)
 
 

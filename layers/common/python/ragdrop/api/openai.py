@@ -194,7 +194,7 @@ SPEAKERS = frozenset({"user", "assistant"})  # a client's system prompt is not o
 
 
 class StreamOptions(BaseModel):
-    """What a stream tells beside the answer."""
+    """What a stream reports besides the answer."""
 
     include_usage: bool = Field(default=False, strict=True, description="A last chunk with the tokens.")
 
@@ -236,7 +236,7 @@ class ChatRequest(BaseModel):
         min_length=1, max_length=1_000, description="The conversation; the last question is answered."
     )
     stream: bool | None = Field(default=False, strict=True, description="Answer by server-sent events.")
-    stream_options: StreamOptions | None = Field(default=None, description="What a stream tells beside the answer.")
+    stream_options: StreamOptions | None = Field(default=None, description="What a stream reports besides the answer.")
 
     @property
     def turns(self) -> list[Turn]:

@@ -67,12 +67,12 @@ PARAMETERS = {
     "tag": "Only documents with this tag.",
     "session_id": "The session that it belongs to.",
     "outdated": "1: only documents whose chunks have other sizes than those in force.",
-    "unused_days": "Only documents that no answer held for so many days.",
+    "unused_days": "Only documents that no answer used for so many days.",
     "broken_links": "Links that lead to no document.",
     "version": "The version of ragdrop, or an S3 version: its status, or with `content` or `span` its text.",
     "span": "Only these code points of the text: `start-end`, `end` exclusive.",
     "metadata": "What the document says of itself, as a JSON object; at most 2 KB as S3 keeps it.",
-    "purge": "1 (admin): all versions and all that is kept of it go for good.",
+    "purge": "1 (admin): all versions and all that is stored of it go for good.",
     "answer_id": "The id of an answer, as `POST /ask` gave it.",
     "stage": "The stage that it waits in, null for none; of an error, at which stage it failed.",
 }
@@ -80,12 +80,12 @@ PARAMETERS = {
 _DOCUMENT = {"request_id": "6f9c2a1e", "vault": "team", "path": "notes/pump.md", "key": "acme/team/notes/pump.md"}
 
 EXAMPLES: dict[str, dict[str, Any]] = {
-    "POST /search": {"request": {"query": "How long is a backup kept?", "vaults": ["team"], "limit": 3}},
-    "POST /ask": {"request": {"query": "How long is a backup kept?", "style": "brief"}},
+    "POST /search": {"request": {"query": "How long are backups available?", "vaults": ["team"], "limit": 3}},
+    "POST /ask": {"request": {"query": "How long are backups available?", "style": "brief"}},
     "POST /v1/chat/completions": {
-        "request": {"model": "vault:team", "messages": [{"role": "user", "content": "How long is a backup kept?"}]}
+        "request": {"model": "vault:team", "messages": [{"role": "user", "content": "How long are backups available?"}]}
     },
-    "POST /v1/embeddings": {"request": {"model": "default", "input": ["How long is a backup kept?"]}},
+    "POST /v1/embeddings": {"request": {"model": "default", "input": ["How long are backups available?"]}},
     "POST /v1/verify": {
         "request": {
             "answer": "The pump holds 7 litres [1]. It is blue.",

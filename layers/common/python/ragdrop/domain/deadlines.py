@@ -75,7 +75,7 @@ class StageBudget:
 
 CONDENSE = StageBudget(4, 8.0)  # without it: the conversation's last words
 FOLDERS = StageBudget(2, 15.0)  # without it: all folders alike
-EMBED = StageBudget(5, 8.0)  # without it: words alone
+EMBED = StageBudget(5, 8.0)  # without it: lexical only
 CANDIDATES = StageBudget(4, 8.0)  # without them: the fallback
 RERANK = StageBudget(4, 8.0)  # without it: the order that there is
 TEXTS = StageBudget(4, 8.0)  # without them: the fallback

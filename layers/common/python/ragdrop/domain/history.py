@@ -134,7 +134,7 @@ def moment(text: str, *, now_s: float, field: str = "as_of") -> int:
         message = f"{field}: {text[:40]} is in the future"
         raise InvalidParamsError(message, field=field, value=text[:40], allowed=allowed)
     if seconds < now_s - RETENTION_S:
-        message = f"{field}: {text[:40]} is before what is kept: the last 30 days, from {earliest}"
+        message = f"{field}: {text[:40]} is before what is stored: the last 30 days, from {earliest}"
         raise InvalidParamsError(message, field=field, value=text[:40], allowed=allowed)
     return round(seconds * 1_000)
 

@@ -138,7 +138,7 @@ def _is_in(words: Sequence[str], stop_words: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=64)
 def languages_covered(model: str) -> tuple[str, ...]:
-    """Languages that an embedding model was made for; empty where it covers many, or nobody told.
+    """Languages that an embedding model was made for; empty where it covers many, or is unknown.
 
     >>> languages_covered("sentence-transformers/all-MiniLM-L6-v2"), languages_covered("multilingual-e5-small")
     (('en',), ())
@@ -159,13 +159,13 @@ def uncovered(text: str, model: str) -> str | None:
 
 
 def language_warning(code: str, model: str, *, what: str) -> str:
-    """What is told where a model does not cover the language of *what*.
+    """What is reported where a model does not cover the language of *what*.
 
     >>> language_warning("de", "all-MiniLM-L6-v2", what="the question")
-    'the question is in German, and all-MiniLM-L6-v2 covers English: words alone decide'
+    'the question is in German, and all-MiniLM-L6-v2 covers English: lexical search alone decides'
     """
     covered = ", ".join(NAMES[each] for each in languages_covered(model))
-    return f"{what} is in {NAMES[code]}, and {model} covers {covered}: words alone decide"
+    return f"{what} is in {NAMES[code]}, and {model} covers {covered}: lexical search alone decides"
 
 
 def content_of(question: str) -> tuple[str, frozenset[str]]:

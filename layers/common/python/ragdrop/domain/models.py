@@ -37,7 +37,7 @@ def model_window_tokens(model: str) -> int:
     return WINDOW_TOKENS.get(name) or WINDOW_TOKENS.get(name.split(":", 1)[0], DEFAULT_WINDOW_TOKENS)
 
 
-DEFAULT_CHAT_WINDOW_TOKENS = 1_000_000  # an unknown model is not held back: MAX_CONTEXT_TOKENS says what it gets
+DEFAULT_CHAT_WINDOW_TOKENS = 1_000_000  # an unknown model is not limited: MAX_CONTEXT_TOKENS says what it gets
 
 # From the makers' model cards and API pages.  What an endpoint was started with may be less (Ollama's num_ctx):
 # set MAX_CONTEXT_TOKENS to that.

@@ -210,7 +210,7 @@ def index_probe(index: ChunkIndex, registry: Registry) -> Probe:
     def searchable(tenant: Tenant, look: Look) -> ProbeResult:
         if damaged := index.damaged(tenant.index):
             index.count(tenant.index, look.deadline)  # raises where no part of it can be read
-            detail = f"segments {', '.join(damaged)} could not be read; the sweep writes again what they held"
+            detail = f"segments {', '.join(damaged)} could not be read; the sweep writes again what they contained"
             return ProbeResult("degraded", detail)
         if index.drops_superseded(tenant.index) and not look.deep:
             return ProbeResult()  # a count would have to fetch what no question needs yet

@@ -107,7 +107,7 @@ class RagContextIndex(Arguments):
     """A document to be stored."""
 
     content: str = Field(
-        min_length=1, max_length=MAX_CONTENT_CHARACTERS, description="The text, Markdown or plain, kept as it is."
+        min_length=1, max_length=MAX_CONTENT_CHARACTERS, description="The text, Markdown or plain, stored unchanged."
     )
     content_type: Annotated[ContentType | None, BeforeValidator(in_lower_case)] = Field(
         default=None, description="What it is; found by its text if left out."
@@ -146,7 +146,7 @@ class Answered(Condition):
     citations: list[CitedEvidence]
     abstained: bool
     abstain_reason: AbstainReason | None
-    answer_id: str | None = Field(description="Of the receipt, kept 30 days.")
+    answer_id: str | None = Field(description="Of the receipt, stored 30 days.")
     nearest: list[NearestDocument] = Field(default=[], description="The closest documents, where nothing answers.")
 
 

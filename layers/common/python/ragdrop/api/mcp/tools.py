@@ -377,7 +377,7 @@ TOOLS = {
             "rag_verify",
             "Check an answer against texts",
             "Checks each sentence of an answer against the texts that it was written from, yours or anybody's, and "
-            "gives the passage that decided. The project's documents are not searched and nothing is kept.",
+            "gives the passage that decided. The project's documents are not searched and nothing is stored.",
             RagVerify,
             Verification,
             _blocking(verify),
@@ -397,7 +397,7 @@ TOOLS = {
         RagTool(
             "rag_context_health",
             "Is everything well?",
-            "Tells whether the service and each thing that it depends on are well.",
+            "Reports whether the service and each thing that it depends on are well.",
             RagContextHealth,
             ServiceHealth,
             _blocking(_health),

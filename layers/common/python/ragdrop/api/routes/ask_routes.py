@@ -109,7 +109,7 @@ def verify_router(verify: VerifyPart, caller: Authenticate) -> APIRouter:
     ) -> VerifyResponse:
         """Check each sentence of an answer that any model wrote, from any framework, against the texts given.
 
-        Nothing is searched and nothing is kept.
+        Nothing is searched and nothing is stored.
         """
         return verified_answer(verify(), body, request, deadline)
 

@@ -153,7 +153,7 @@ def _add_reading(router: APIRouter, keep: Callable[[], DocumentService], reader:
         """The tenant's documents by vault and path; without `status` all but the deleted.
 
         What only details hold (`content_type` to `session_id`, `attributes.NAME`, `outdated` to `broken_links`): a
-        page then looks at up to 100 documents and may hold fewer, or none, while `cursor` goes on.
+        page then looks at up to 100 documents and may hold fewer, or none, while `cursor` continues.
         """
         given = {name: value for name, value in request.query_params.items() if name.startswith(ATTRIBUTE)}
         _only(request, {*ListParameters.model_fields, *given})
@@ -203,7 +203,7 @@ def _add_writing(
     ) -> Accepted:
         """Write a file of up to 4 MB into the bucket; it is indexed from there.
 
-        `x-amz-meta-*` headers are kept, and what `metadata` says: a JSON object of what front matter may say.
+        `x-amz-meta-*` headers are stored, and what `metadata` says: a JSON object of what front matter may say.
         """
         request = write.request
         _only(request, {"metadata"})
@@ -259,7 +259,7 @@ def _add_deleting(
     ) -> DeleteReceipt:
         """Delete the object; nothing of it is found from the moment that this answers.
 
-        `purge=1` (admin) also removes all its versions and all that is kept of it: nothing can be restored.
+        `purge=1` (admin) also removes all its versions and all that is stored of it: nothing can be restored.
         """
         who, request_id = write.who, write.request.state.request_id
         _only(write.request, {"purge"})

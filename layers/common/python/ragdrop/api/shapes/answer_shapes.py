@@ -179,7 +179,7 @@ class AskResponse(Flags):
     cost: Cost
     finish_reason: FinishReason
     prompt_version: str = Field(description="The version of the prompt.")
-    answer_id: str | None = Field(description="Of the receipt, kept 30 days.")
+    answer_id: str | None = Field(description="Of the receipt, stored 30 days.")
     bedrock: BedrockShape = Field(description="The citations in Amazon Bedrock's shape.")
     context: str | None = Field(
         default=None,

@@ -167,9 +167,9 @@ class DocumentRecord(ListedDocument, Replied):
     warnings: Warnings
     indexed_at: str | None = Field(description="When its live revision was indexed.")
     query_count: int | None = Field(
-        default=None, description="How many answers held it; null where that cannot be known."
+        default=None, description="How many answers used it; null where that cannot be known."
     )
-    last_retrieved: str | None = Field(default=None, description="When an answer held it last.")
+    last_retrieved: str | None = Field(default=None, description="When an answer used it last.")
 
 
 class DocumentText(Spanned, Keyed, Replied):

@@ -127,7 +127,7 @@ class RollbackStepShape(Placed):
     """What was done to one document, in a dry run what would be."""
 
     action: Literal["restore", "delete", "done", "lost"] = Field(
-        description="Its version was put back; it was deleted; it was so already; its version is not kept any more."
+        description="Its version was put back; it was deleted; it was so already; its version is no longer stored."
     )
     version_id: str | None = Field(description="The S3 version of then; null where there was none.")
     new_version_id: str | None = Field(description="The S3 version that stands on top now; null in a dry run.")

@@ -23,7 +23,7 @@ class CanaryShape(InVault):
     answered: int = Field(description="Golden questions that are answered.")
     dropped: list[str] = Field(description="Golden questions that are not answered and once were.")
     measured_at: str | None = Field(description="When all of them could be asked last.")
-    not_measured: str | None = Field(description="The code of what kept the last run from asking all, else null.")
+    not_measured: str | None = Field(description="The code of what prevented the last run from asking all, else null.")
 
 
 class OutcomeShape(BaseModel):
@@ -116,10 +116,10 @@ class RedriveShape(Replied):
 
 
 class TokensShape(BaseModel):
-    """Tokens that chat models read and wrote, as they counted them; null where none of them told."""
+    """Tokens that chat models read and wrote, as they counted them; null if no model reported usage."""
 
-    prompt: int | None = Field(description="Tokens read; null where no model told.")
-    completion: int | None = Field(description="Tokens written; null where no model told.")
+    prompt: int | None = Field(description="Tokens read; null if no model reported usage.")
+    completion: int | None = Field(description="Tokens written; null if no model reported usage.")
     total: int | None = Field(description="Both together.")
 
 
@@ -172,7 +172,7 @@ class TenantFigures(BaseModel):
     abstention_rate: float | None = Field(description="Share that the documents did not answer.")
     error_rate: float | None = Field(description="Queries that failed, but those that the caller could fix.")
     queries_by_agent: dict[str, int] = Field(description="The twenty that asked most; `other` are all others.")
-    errors_by_code: dict[str, int] = Field(description="Errors told, those that the caller could fix too.")
+    errors_by_code: dict[str, int] = Field(description="Errors reported, those that the caller could fix too.")
     tokens: TokensShape = Field(description="Tokens of chat models.")
     cost: float | None = Field(description="In the currency of CHAT_PRICES; null without a price.")
 

@@ -79,7 +79,7 @@ class ReceiptShape(Replied):
     expires_at: str = Field(description="Until when it can be used.")
     question: Question
     request: dict[str, Any] = Field(description="The fields that were given, but those at their defaults.")
-    request_left_out: list[str] = Field(description="Prompts of the request's own, whose text is not kept.")
+    request_left_out: list[str] = Field(description="Prompts of the request, whose text is not stored.")
     answer: AnswerText
     abstained: Abstained
     abstain_reason: str | None = Field(description="Why it abstained; null where it did not.")
@@ -93,14 +93,14 @@ class ReceiptShape(Replied):
     model: ChatModelName
     finish_reason: FinishReason
     prompt_version: str | None = Field(description="The version of the prompt.")
-    prompt_sha256: str | None = Field(description="Of the messages that the model got, whose text is not kept.")
+    prompt_sha256: str | None = Field(description="Of the messages that the model got, whose text is not stored.")
     usage: Usage
     cost: Cost
     fallback_level: int = Field(description="1 all is well, 2 degraded, 3 nothing could be searched, 4 nor was tried.")
     degraded: bool = Field(description="Whether something that was asked for is missing; `warnings` say what.")
     warnings: Warnings
     timings_ms: dict[str, float] = Field(description="Milliseconds by stage.")
-    shortened: bool = Field(description="Whether it was too large to be kept whole.")
+    shortened: bool = Field(description="Whether it was too large to be stored whole.")
     feedback: list[FeedbackShape] = Field(description="What callers said of it, the last word of each key.")
 
 
@@ -118,7 +118,7 @@ class FeedbackRequest(BaseModel):
 
 
 class FeedbackResponse(Replied):
-    """What was kept."""
+    """What was stored."""
 
     answer_id: AnswerId
     kind: FeedbackKind = Field(

@@ -49,7 +49,9 @@ def _plain(value: dict[str, str | int | float | bool]) -> dict[str, str | int | 
 QueryText = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=1_000),
-    Field(description="The question, 1 to 1,000 characters after trimming.", examples=["How long is a backup kept?"]),
+    Field(
+        description="The question, 1 to 1,000 characters after trimming.", examples=["How long are backups available?"]
+    ),
 ]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=900)]
 Word = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
@@ -83,7 +85,7 @@ class SearchRequest(BaseModel):
     limit: int | None = Field(
         default=None, ge=1, le=20, description="Documents, 1 to 20; where it is not given 3 to 8, by the question."
     )
-    detail: DetailLevel = Field(default="normal", description="How much is wanted; moves the automatic limit.")
+    detail: DetailLevel = Field(default="normal", description="How much is requested; moves the automatic limit.")
     mode: Mode = Field(default="normal", description="`fast`: limit 3, no links, no folder ranking, cached.")
     min_relevance: float | None = Field(
         default=None, ge=0, le=1, description="On the calibrated scale; 0.7 unless settings say otherwise."
@@ -128,7 +130,7 @@ class SearchRequest(BaseModel):
     stage: Annotated[str, StringConstraints(pattern=f"^{NAME_PATTERN.pattern}$")] | None = Field(
         default=None, description="What the documents would say if this stage were promoted; not with `as_of`."
     )
-    debug: bool = Field(default=False, description="Add `debug`: every candidate, and why it was kept or dropped.")
+    debug: bool = Field(default=False, description="Add `debug`: every candidate, and why it was returned or dropped.")
 
     @model_validator(mode="after")
     def _in_order(self) -> SearchRequest:

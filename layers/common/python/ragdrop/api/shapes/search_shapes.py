@@ -128,13 +128,13 @@ class Flags(Condition, Replied):
     abstain_reason: AbstainReason | None = Field(description="Why it abstained; null where it did not.")
     served_by: Literal["index", "fallback", "cache", "none"] = Field(default="index", description="What was searched.")
     score_basis: Literal["hybrid", "lexical"] = Field(
-        default="hybrid", description="`hybrid`, or `lexical` where words alone were searched."
+        default="hybrid", description="`hybrid`, or `lexical` where the search was lexical only."
     )
     timings_ms: Timings = Field(description="Milliseconds by stage.")
 
 
 class CandidateShape(Placed):
-    """A candidate: scores in [0, 1], the lexical one normalised within the query; why it was kept or dropped."""
+    """A candidate: scores in [0, 1], the lexical one normalised within the query; why it was returned or dropped."""
 
     chunk_id: ChunkId
     heading_path: HeadingPath

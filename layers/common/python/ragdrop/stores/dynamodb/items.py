@@ -104,7 +104,7 @@ def detail_item(detail: Detail) -> Item:
     """A detail as plain values; links beyond 200,000 bytes are left out, and a warning says so."""
     links, warnings = _fitting(detail.links), detail.warnings
     if len(links) < len(detail.links):
-        warnings = (*warnings, f"only the first {len(links)} of {len(detail.links)} links were kept")
+        warnings = (*warnings, f"only the first {len(links)} of {len(detail.links)} links were stored")
     values = asdict(detail) | {"links": links, "warnings": warnings}
     del values["key"]
     return {"PK": document_pk(detail.key), "SK": detail_sk(detail.revision)} | values
