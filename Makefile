@@ -5,7 +5,7 @@ PYTHON ?= python3
 # own; the one brought up last is the one that `ragdrop` talks to, and "make down" stops both.
 INDEX ?= bucket
 # The local models: english, multilingual (72 MB of weights more), or ocr (english, and a recogniser of text in
-# pictures, 330 MB more). Each has a stack of its own, too.
+# pictures, 330 MB more). Each has its own stack, too.
 MODEL ?= english
 STACK = RAGDROP_LOCAL_MODEL=$(MODEL) .venv/bin/python -m localstack
 MODEL_ENV = $(if $(filter multilingual ocr,$(MODEL)),.local/env/$(MODEL)/.ready)
@@ -129,7 +129,7 @@ invoke: setup ## run a handler on an event: make invoke FN=query EVENT=events/se
 	@.venv/bin/ragdrop invoke $(FN) $(EVENT)
 
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
-lock: .venv/.uv ## resolve every requirements file anew
+lock: .venv/.uv ## resolve every requirements file again
 	@$(COMPILE) --upgrade layers/common/python/requirements.in -o layers/common/python/requirements.txt
 	@$(COMPILE) --upgrade functions/ingest/requirements.in -o functions/ingest/requirements.txt
 	@$(COMPILE) --upgrade -c layers/common/python/requirements.txt functions/mcp/requirements.in -o functions/mcp/requirements.txt
