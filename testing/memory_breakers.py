@@ -8,7 +8,7 @@ from dataclasses import replace
 from threading import Lock
 
 from ragdrop.errors import RagdropError
-from ragdrop.ports.shared_state import Breaker, Counted, Counts
+from ragdrop.ports.shared_state import Breaker, Counted, WindowCounts
 
 
 class MemoryBreakers:
@@ -20,7 +20,7 @@ class MemoryBreakers:
         self._stored: dict[str, Breaker] = {}
         self._lock = Lock()
 
-    def add(self, counts: Counts, *, oldest: int) -> dict[str, Breaker]:
+    def add(self, counts: WindowCounts, *, oldest: int) -> dict[str, Breaker]:
         with self._call("add"):
             for dependency, added in counts.items():
                 stored = self._of(dependency)

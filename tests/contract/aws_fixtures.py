@@ -27,9 +27,9 @@ from ragdrop.ports.registry import Registry, RequestCounts
 from ragdrop.ports.shared_state import BreakerStore, Receipts, StoredReplies, VisitedCache
 from ragdrop.ports.telemetry import Telemetry
 from ragdrop.stores.aws.clients import read_answers_plainly
-from ragdrop.stores.dynamodb.breaker_item import DynamoDbBreakers
 from ragdrop.stores.dynamodb.registry_table import DynamoDbManifests, DynamoDbRegistry
 from ragdrop.stores.dynamodb.telemetry_table import (
+    DynamoDbBreakers,
     DynamoDbReceipts,
     DynamoDbRequestCounts,
     DynamoDbStoredReplies,

@@ -129,7 +129,7 @@ class Ports:
 
     @cached_property
     def breaker_store(self) -> BreakerStore:
-        from ragdrop.stores.dynamodb.breaker_item import DynamoDbBreakers
+        from ragdrop.stores.dynamodb.telemetry_table import DynamoDbBreakers
 
         return DynamoDbBreakers(self.settings.telemetry_table)
 

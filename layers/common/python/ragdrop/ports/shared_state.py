@@ -146,7 +146,7 @@ def is_outage(exc: DependencyError, dependency: str) -> bool:
     return exc.retryable and exc.details.get("reason") not in ANSWERED
 
 
-Counts = Mapping[str, Mapping[int, Counted]]
+WindowCounts = Mapping[str, Mapping[int, Counted]]
 """By dependency, then by part of the window (`BreakerRules.bucket`)."""
 
 
@@ -172,7 +172,7 @@ class RetryPolicy(Protocol):
 class BreakerStore(Protocol):
     """Breakers by dependency.  All methods raise DatabaseError, and are quick to; times are seconds since 1970."""
 
-    def add(self, counts: Counts, *, oldest: int) -> dict[str, Breaker]:
+    def add(self, counts: WindowCounts, *, oldest: int) -> dict[str, Breaker]:
         """Add *counts* and read all breakers, in one request.  Parts before *oldest* may be forgotten."""
 
     def open(self, dependency: str, at_s: float, *, reopens_before_s: float) -> Breaker:
