@@ -20,7 +20,7 @@ import httpx
 
 from ragdrop.api.edge import STATUS
 
-APPEARS_WITHIN_S = 5.0  # a kept answer without a new document is served until the tenant's generation is read again
+APPEARS_WITHIN_S = 5.0  # a cached answer without a new document is served until the tenant's generation is read again
 ABSENT = 0  # the number of the state without text: before the first put, and after a deletion
 DOCUMENTS = 24  # fewer than twice what a search shows, so that all of them are in everybody's way
 WRITERS, ASKERS = 2, 2

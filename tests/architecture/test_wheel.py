@@ -29,7 +29,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[zipfile.ZipFile]
 
 
 @pytest.fixture(scope="module")
-def told(wheel: zipfile.ZipFile) -> email.message.Message:
+def reported(wheel: zipfile.ZipFile) -> email.message.Message:
     name = next(each for each in wheel.namelist() if each.endswith(".dist-info/METADATA"))
     return email.message_from_bytes(wheel.read(name))
 
@@ -63,30 +63,34 @@ def test_it_is_small(wheel: zipfile.ZipFile) -> None:
     assert sum(each.file_size for each in wheel.infolist()) < 4_000_000  # bytes
 
 
-def test_it_needs_nothing_that_only_the_functions_or_operators_need(told: email.message.Message) -> None:
-    needed = {each.split(">")[0].split("<")[0] for each in told.get_all("Requires-Dist", []) if "extra ==" not in each}
+def test_it_needs_nothing_that_only_the_functions_or_operators_need(reported: email.message.Message) -> None:
+    needed = {
+        each.split(">")[0].split("<")[0] for each in reported.get_all("Requires-Dist", []) if "extra ==" not in each
+    }
 
     assert needed == {"httpx", "pathspec", "typer", "rich"}
     assert needed.isdisjoint(SERVER_ONLY)
 
 
-def test_it_brings_the_command_the_engine_and_its_licence(wheel: zipfile.ZipFile, told: email.message.Message) -> None:
+def test_it_brings_the_command_the_engine_and_its_licence(
+    wheel: zipfile.ZipFile, reported: email.message.Message
+) -> None:
     entry_points = next(name for name in wheel.namelist() if name.endswith("entry_points.txt"))
 
     written = wheel.read(entry_points).decode()
 
     assert "ragdrop = ragdrop_cli.main:main" in written
     assert f"[{GROUP}]\nopensearch = {SHIPPED['opensearch']}" in written
-    assert told["License-Expression"] == "Apache-2.0"
+    assert reported["License-Expression"] == "Apache-2.0"
 
 
 def test_its_version_is_that_of_the_package_and_of_the_latest_released_section_of_the_changelog(
-    told: email.message.Message,
+    reported: email.message.Message,
 ) -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
     sections = re.findall(r"^## (.+)$", changelog, re.MULTILINE)
 
-    assert told["Version"] == __version__
+    assert reported["Version"] == __version__
     assert sections[0] == "Unreleased"
     assert re.fullmatch(rf"{re.escape(__version__)} \(\d{{4}}-\d\d-\d\d\)", sections[1])
     assert [each for each in sections[2:] if not re.fullmatch(r"\d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)", each)] == []

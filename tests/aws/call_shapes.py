@@ -191,7 +191,7 @@ def _outcome(parsed: Mapping[str, Any]) -> str:
 
 
 SHAPES = CallShapes(json.loads(KNOWN.read_text("utf-8")))
-# As moto does it, and when this module is read: a client is kept, with the handlers that its session had.
+# As moto does it, and when this module is read: a client is cached, with the handlers that its session had.
 BUILTIN_HANDLERS.extend(
     [("provide-client-params", SHAPES.begin), ("before-call", SHAPES.send), ("after-call", SHAPES.end)]
 )

@@ -17,7 +17,7 @@ NOTHING = {"Ref": "AWS::NoValue"}
 FUNCTIONS = tuple(f"{name}Function" for name in ("Ingest", "Query", "Generate", "Mcp", "Sweep"))
 HASH = re.compile(r"(?<=Layer)[0-9a-f]{10}|(?<=Deployment)[0-9a-f]{10}|(?<=Version)[0-9a-f]{10}")
 NEW_EACH_TIME = re.compile(r"ApiDeployment|ApiStage.DeploymentId")
-DEPTH = 5  # of a path that is told
+DEPTH = 5  # of a path that is reported
 
 
 def transformed(parameters: Sequence[Mapping[str, str]], template: str = "") -> list[dict[str, Any]]:
@@ -67,7 +67,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """
     missing = object()
     differ = {path for path in before.keys() | after.keys() if before.get(path, missing) != after.get(path, missing)}
-    told = {_told(path, before, after) for path in differ}
+    told = {_reported(path, before, after) for path in differ}
     of_all = [
         path for path in (each.partition(".")[2] for each in told) if {f"{name}.{path}" for name in FUNCTIONS} <= told
     ]
@@ -76,7 +76,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     return sorted(each for each in told if not NEW_EACH_TIME.match(each))
 
 
-def _told(path: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+def _reported(path: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     name = path.partition(".")[0]
     for here, there, word in ((after, before, "added"), (before, after, "removed")):
         if f"{name}.Type" in here and f"{name}.Type" not in there:

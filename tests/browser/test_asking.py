@@ -43,7 +43,7 @@ def test_a_sentence_without_evidence_is_marked_by_a_sign_and_said_in_words(world
     assert len(set(signs)) == 2
 
 
-def test_a_replaced_source_is_told_and_the_quote_of_then_still_reads_back(world: World, open_page: Opener) -> None:
+def test_a_replaced_source_is_reported_and_the_quote_of_then_still_reads_back(world: World, open_page: Opener) -> None:
     page = open_page()
     ask(page, "Which code does the pump have?")
     world.put("team/pump.md", "# Pump\n\nThe pump's code is now ZZ-1.\n")
@@ -54,7 +54,7 @@ def test_a_replaced_source_is_told_and_the_quote_of_then_still_reads_back(world:
     expect(page.locator("[data-evidence] mark[data-quote]")).to_have_text(SENTENCE.rstrip("."))
 
 
-def test_a_deleted_source_is_told(world: World, open_page: Opener) -> None:
+def test_a_deleted_source_is_reported(world: World, open_page: Opener) -> None:
     page = open_page()
     ask(page, "Which code does the pump have?")
     world.delete("team/pump.md")
@@ -211,7 +211,7 @@ def test_no_width_scrolls_sideways(world: World, open_page: Opener, width: int) 
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_part_of_the_page_that_was_lost_on_the_way_is_told_and_fetched_again(open_page: Opener) -> None:
+def test_a_part_of_the_page_that_was_lost_on_the_way_is_reported_and_fetched_again(open_page: Opener) -> None:
     page = open_page()
     page.context.route("**/turn.js", lambda route: route.abort())
     page.reload()

@@ -81,7 +81,7 @@ def now(registry: Registry, key: DocumentKey) -> Head:
     return head
 
 
-def buried(registry: Registry, key: DocumentKey) -> Head:
+def tombstoned(registry: Registry, key: DocumentKey) -> Head:
     """The head after a tombstone."""
     head = registry.tombstone(key, now(registry, key), None, NOW_S)
     assert head is not None

@@ -93,7 +93,7 @@ def test_a_trial_that_went_well_closes_it_for_all(store: BreakerStore, name: str
     assert (found.opened_at_s, found.closed_at_s, found.trial) == (None, NOW_S + 61, "")
 
 
-def test_a_trial_that_failed_opens_it_anew(store: BreakerStore, name: str) -> None:
+def test_a_trial_that_failed_opens_it_again(store: BreakerStore, name: str) -> None:
     store.open(name, NOW_S, reopens_before_s=NOW_S - 60)
     store.claim(name, NOW_S, "first", now_s=NOW_S + 60, until_s=NOW_S + 90)
     store.settle(name, "first", closed=False, at_s=NOW_S + 61)

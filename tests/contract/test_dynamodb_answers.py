@@ -83,7 +83,7 @@ def test_an_item_that_is_not_there_is_read_as_the_sdk_reads_it(both: tuple[Any, 
     assert "Item" not in read["GetItem"]
 
 
-def test_the_status_of_an_answer_is_still_told(both: tuple[Any, Any]) -> None:
+def test_the_status_of_an_answer_is_still_reported(both: tuple[Any, Any]) -> None:
     _, plain = both
 
     assert plain.get_item(TableName=TABLE, Key=KEY)["ResponseMetadata"]["HTTPStatusCode"] == 200

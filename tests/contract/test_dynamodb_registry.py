@@ -183,7 +183,7 @@ def test_a_table_that_does_not_exist_is_a_configuration_error_that_names_it() ->
         DynamoDbRegistry("nowhere", make("dynamodb")).head(KEYS[0])
 
 
-def test_attributes_of_a_later_version_are_passed_over_and_kept() -> None:
+def test_attributes_of_a_later_version_are_passed_over_and_stay() -> None:
     with clients("aws") as make:
         client = make("dynamodb")
         client.create_table(TableName="registry", **table_definition("RegistryTable"))

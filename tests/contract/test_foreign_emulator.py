@@ -53,7 +53,7 @@ def test_an_emulator_with_every_service_is_taken_and_named() -> None:
     assert found.host_of_this_machine == "host.docker.internal"
 
 
-def test_ministack_is_told_apart_and_its_name_of_a_service_understood() -> None:
+def test_ministack_is_distinguished_and_its_name_of_a_service_understood() -> None:
     content: dict[str, Any] = {"services": {**states(), "monitoring": "available"}, "version": "1.5"}
     del content["services"]["cloudwatch"]
     with health_page("/_ministack/health", content) as url:

@@ -29,7 +29,7 @@ def layered(engine: Engine, *pieces: Any) -> Engine:
     return replace(engine, chunks=cast("Any", index))
 
 
-def wanted(text: str) -> Vector:
+def required(text: str) -> Vector:
     return word_vector(text, DIMENSION)
 
 
@@ -38,8 +38,8 @@ def test_both_are_found_by_words_and_vectors_and_the_index_alone_has_nothing_mor
     over = layered(engine, engine.piece("then.md", "the pump is red"))
 
     assert sorted(paths(over.words("pump"))) == ["live.md", "then.md"]
-    assert set(paths(over.near(wanted("the pump is red")))) == {"live.md", "then.md"}
-    assert over.near(wanted("the pump is red"))[0].key.path == "then.md"
+    assert set(paths(over.near(required("the pump is red")))) == {"live.md", "then.md"}
+    assert over.near(required("the pump is red"))[0].key.path == "then.md"
     assert paths(engine.words("pump")) == ["live.md"]
     assert (over.count(), engine.count()) == (2, 1)
 
@@ -83,7 +83,7 @@ def test_revisions_can_be_left_out_and_read(engine: Engine) -> None:
 
     assert [hit.revision for hit in over.words("pump", without=blue)] == [1]
     assert [
-        hit.revision for hit in over.chunks.nearest_of(over.ref, wanted("pump"), [(engine.key("a.md"), 1)], now())
+        hit.revision for hit in over.chunks.nearest_of(over.ref, required("pump"), [(engine.key("a.md"), 1)], now())
     ] == [1]
 
 

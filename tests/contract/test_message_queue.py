@@ -37,7 +37,7 @@ def two_queues(request: pytest.FixtureRequest) -> Iterator[tuple[SqsMessageQueue
         yield SqsMessageQueue(first, client, bulk_url=bulk), client, bulk
 
 
-def test_bulk_work_goes_to_a_queue_of_its_own_with_the_group_of_its_vault(
+def test_bulk_work_goes_to_its_own_queue_with_the_group_of_its_vault(
     two_queues: tuple[SqsMessageQueue, Any, str],
 ) -> None:
     queue, client, bulk = two_queues

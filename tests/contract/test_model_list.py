@@ -74,7 +74,7 @@ def slow(request: httpx.Request) -> httpx.Response:
     raise httpx.ReadTimeout("slow", request=request)
 
 
-def test_it_is_asked_once_and_told_which_request_it_is_for() -> None:
+def test_it_is_asked_once_and_reported_which_request_it_is_for() -> None:
     seen: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:

@@ -81,7 +81,7 @@ def test_an_older_version_can_be_read_by_its_id(engine: StoreEngine) -> None:
     assert engine.store.get(KEY) == b"two"
 
 
-def test_an_older_version_tells_its_metadata_and_a_delete_marker_none(engine: StoreEngine) -> None:
+def test_an_older_version_reports_its_metadata_and_a_delete_marker_none(engine: StoreEngine) -> None:
     first = engine.store.put(KEY, b"one", media_type="text/plain", metadata={"author": "me"})
     put(engine, KEY, b"two")
     marker = engine.store.delete(KEY)
@@ -96,7 +96,7 @@ def test_an_older_version_tells_its_metadata_and_a_delete_marker_none(engine: St
 
 def test_the_versions_of_a_key_come_newest_first_and_those_of_no_other_key(engine: StoreEngine) -> None:
     first = put(engine, KEY, b"one")
-    time.sleep(1.1)  # S3 tells times by the second
+    time.sleep(1.1)  # S3 gives times by the second
     marker = engine.store.delete(KEY)
     time.sleep(1.1)
     last = put(engine, KEY, b"two")

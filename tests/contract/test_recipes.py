@@ -40,7 +40,7 @@ def test_an_index_of_a_recipes_dimension_finds_the_nearest_chunk(engine: Engine,
 
 
 @pytest.mark.parametrize(("model", "dimension"), RECIPES.items())
-def test_a_recipes_model_has_a_window_and_a_calibration_of_its_own(model: str, dimension: int) -> None:
+def test_a_recipes_model_has_its_own_window_and_calibration(model: str, dimension: int) -> None:
     unknown = for_space(EmbeddingSpace("nobody-knows-this-model", dimension))
 
     assert for_space(EmbeddingSpace(model, dimension)).vector != unknown.vector

@@ -12,7 +12,6 @@ from ragdrop.ports.registry import Checkpoint, Registry
 from tests.contract.registry_examples import (
     FAILURE,
     NOW_S,
-    buried,
     claim_of,
     claimed,
     detail_of,
@@ -21,6 +20,7 @@ from tests.contract.registry_examples import (
     new_tenant_name,
     now,
     tenant_of,
+    tombstoned,
 )
 
 
@@ -93,7 +93,7 @@ def test_an_event_without_a_sequencer_keeps_the_one_known(registry: Registry, ke
     claimed(registry, key, claim_of(sequencer="0055AE"))
 
     assert claimed(registry, key, claim_of(sequencer=None)).sequencer == "0055AE"
-    assert buried(registry, key).sequencer == "0055AE"
+    assert tombstoned(registry, key).sequencer == "0055AE"
 
 
 def test_a_lease_that_was_given_back_is_over(registry: Registry, key: DocumentKey) -> None:
@@ -115,7 +115,7 @@ def test_a_lease_of_a_superseded_revision_cannot_be_given_back(registry: Registr
     assert registry.head(key) == head
 
 
-def test_a_flip_makes_the_revision_answer_and_tells_what_was_before(registry: Registry, key: DocumentKey) -> None:
+def test_a_flip_makes_the_revision_answer_and_reports_what_was_before(registry: Registry, key: DocumentKey) -> None:
     head = claimed(registry, key)
     detail = detail_of(key, head.revision)
 
@@ -182,7 +182,7 @@ def test_a_long_title_is_cut_in_the_head_and_whole_in_the_detail(registry: Regis
 
 def test_a_tombstone_makes_a_running_revision_lose_its_flip(registry: Registry, key: DocumentKey) -> None:
     running = claimed(registry, key)
-    dead = buried(registry, key)
+    dead = tombstoned(registry, key)
 
     assert registry.activate(detail_of(key, running.revision), NOW_S) is None
     assert registry.head(key) == dead
@@ -217,13 +217,13 @@ def test_a_tombstone_of_a_head_that_changed_since_is_refused(
 
 def test_a_document_that_comes_back_after_its_tombstone_counts_on(registry: Registry, key: DocumentKey) -> None:
     indexed(registry, key)
-    dead = buried(registry, key)
+    dead = tombstoned(registry, key)
 
     assert indexed(registry, key).revision == dead.revision + 1
 
 
 @pytest.mark.parametrize("keep_live", [True, False])
-def test_a_failure_withdraws_the_live_revision_unless_it_is_kept(
+def test_a_failure_withdraws_the_live_revision_unless_it_stays(
     registry: Registry, key: DocumentKey, *, keep_live: bool
 ) -> None:
     live = indexed(registry, key)

@@ -8,7 +8,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.history import ChangeCounts, slot_of
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ports.registry import Registry
-from tests.contract.registry_examples import FAILURE, NOW_S, buried, claimed, detail_of, indexed, new_tenant_name
+from tests.contract.registry_examples import FAILURE, NOW_S, claimed, detail_of, indexed, new_tenant_name, tombstoned
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_activations_and_deletions_are_counted_in_the_slot_of_their_document(
     indexed(registry, key)
     first = counts(registry, key).stamp(key)
     indexed(registry, key)
-    buried(registry, key)
+    tombstoned(registry, key)
 
     begun, count = counts(registry, key).stamp(key)
 
@@ -83,7 +83,7 @@ def test_documents_of_both_shards_are_counted_apart(registry: Registry, key: Doc
 def test_a_tenant_that_is_forgotten_takes_its_counts_along(registry: Registry, key: DocumentKey) -> None:
     indexed(registry, key)
     before = counts(registry, key).stamp(key)
-    buried(registry, key)
+    tombstoned(registry, key)
     registry.forget_document(key)
 
     registry.forget_tenant(key.tenant)

@@ -8,7 +8,7 @@ import pytest
 
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ports.registry import Checkpoint, Registry
-from tests.contract.registry_examples import NOW_S, buried, claimed, detail_of, indexed, new_tenant_name, now
+from tests.contract.registry_examples import NOW_S, claimed, detail_of, indexed, new_tenant_name, now, tombstoned
 
 FIRST = Checkpoint(9, chunks={"ragdrop-v1": 0})
 
@@ -73,7 +73,7 @@ def test_the_flip_ends_the_checkpoint(registry: Registry, key: DocumentKey) -> N
     assert not registry.advance(key, revision, FIRST, FIRST.moved({}))
 
 
-def test_a_lease_is_renewed_by_the_message_that_goes_on(registry: Registry, key: DocumentKey) -> None:
+def test_a_lease_is_renewed_by_the_message_that_continues(registry: Registry, key: DocumentKey) -> None:
     revision = begun(registry, key)
 
     assert registry.renew(key, revision, "m2", NOW_S + 999)
@@ -85,6 +85,6 @@ def test_a_lease_of_what_is_not_pending_or_superseded_is_not_renewed(registry: R
     new = claimed(registry, key).revision
 
     assert not registry.renew(key, old, "m2", NOW_S + 999)
-    buried(registry, key)
+    tombstoned(registry, key)
     assert not registry.renew(key, new, "m2", NOW_S + 999)
     assert now(registry, key).message_id is None

@@ -13,13 +13,13 @@ from ragdrop.ports.registry import Registry
 from tests.contract.registry_examples import (
     FAILURE,
     NOW_S,
-    buried,
     claim_of,
     claimed,
     detail_of,
     indexed,
     new_tenant_name,
     now,
+    tombstoned,
 )
 
 
@@ -132,7 +132,7 @@ def test_changes_of_a_document_are_read_below_a_revision(registry: Registry, key
 def test_details_of_revisions_that_were_replaced_are_read_together(registry: Registry, key: DocumentKey) -> None:
     first = indexed(registry, key, title="First")
     second = indexed(registry, key, title="Second")
-    dead = buried(registry, key)
+    dead = tombstoned(registry, key)
 
     found = registry.details([(key, head.revision) for head in (first, second, dead)], Deadline.after(10))
 
@@ -144,7 +144,7 @@ def test_a_purge_forgets_every_change(registry: Registry, key: DocumentKey) -> N
     other = DocumentKey(key.tenant, key.vault, "other.md")
     indexed(registry, key)
     indexed(registry, other)
-    buried(registry, key)
+    tombstoned(registry, key)
 
     registry.forget_document(key)
 

@@ -11,7 +11,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import ApiKey, RateLimits, StoredSettings, key_hash
 from ragdrop.ports.registry import Registry
-from tests.contract.registry_examples import buried, indexed, new_tenant_name, tenant_of
+from tests.contract.registry_examples import indexed, new_tenant_name, tenant_of, tombstoned
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_a_tenant_is_disabled_and_enabled_and_nothing_else_of_it_changes(registr
     assert registry.tenant(tenant) == made
 
 
-def test_limits_of_requests_are_kept_and_taken_away(registry: Registry, tenant: str) -> None:
+def test_limits_of_requests_are_stored_and_taken_away(registry: Registry, tenant: str) -> None:
     made = tenant_of(tenant)
     registry.create_tenant(made)
 
@@ -114,7 +114,7 @@ def test_a_tenant_that_comes_again_has_nothing_of_the_one_before(registry: Regis
     registry.keep_settings(tenant, "", StoredSettings({"max_results": 3}, 1))
     key = DocumentKey(tenant, "team", "a.md")
     indexed(registry, key)
-    buried(registry, key)
+    tombstoned(registry, key)
     registry.forget_document(key)
     registry.forget_tenant(tenant)
 

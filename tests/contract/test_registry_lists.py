@@ -13,7 +13,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import ApiKey
 from ragdrop.errors import InvalidParamsError
 from ragdrop.ports.registry import Registry
-from tests.contract.registry_examples import FAILURE, buried, claimed, indexed, new_tenant_name, now, tenant_of
+from tests.contract.registry_examples import FAILURE, claimed, indexed, new_tenant_name, now, tenant_of, tombstoned
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_list_is_in_order_of_vault_and_path_over_all_statuses(registry: Regist
 
 def test_a_list_leaves_out_the_deleted_unless_they_are_asked_for(registry: Registry, tenant: str) -> None:
     fill(registry, tenant, "team/a.md", "team/b.md")
-    buried(registry, DocumentKey(tenant, "team", "a.md"))
+    tombstoned(registry, DocumentKey(tenant, "team", "a.md"))
 
     assert paths(page(registry, tenant)) == ["team/b.md"]
     assert paths(page(registry, tenant, status=Status.DELETED)) == ["team/a.md"]
@@ -120,10 +120,10 @@ def test_a_full_last_page_has_no_cursor(registry: Registry, tenant: str) -> None
     assert page(registry, tenant, limit=1).cursor is not None
 
 
-def test_a_cursor_goes_on_where_its_document_was_though_it_is_gone(registry: Registry, tenant: str) -> None:
+def test_a_cursor_continues_where_its_document_was_though_it_is_gone(registry: Registry, tenant: str) -> None:
     fill(registry, tenant, "team/a.md", "team/b.md", "team/c.md")
     cursor = page(registry, tenant, vault="team", prefix="", limit=2).cursor
-    buried(registry, DocumentKey(tenant, "team", "b.md"))
+    tombstoned(registry, DocumentKey(tenant, "team", "b.md"))
 
     assert paths(page(registry, tenant, vault="team", prefix="", cursor=cursor)) == ["team/c.md"]
 
@@ -224,7 +224,7 @@ def test_counters_of_an_unknown_tenant_are_not_made(registry: Registry, tenant: 
 
 
 @pytest.mark.parametrize("expires_at_s", [None, 1_760_000_000.5, 1_760_000_000.0])
-def test_a_key_is_found_by_its_hash_and_can_be_written_anew(
+def test_a_key_is_found_by_its_hash_and_can_be_written_again(
     registry: Registry, tenant: str, expires_at_s: float | None
 ) -> None:
     key = ApiKey(

@@ -10,7 +10,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import MAX_PATHS_OF_A_NAME, Detail, Heads, Name, Promoted, PromotionLevel
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ports.registry import Registry
-from tests.contract.registry_examples import FAILURE, NOW_S, buried, claimed, detail_of, new_tenant_name, now
+from tests.contract.registry_examples import FAILURE, NOW_S, claimed, detail_of, new_tenant_name, now, tombstoned
 
 
 @pytest.fixture
@@ -57,12 +57,12 @@ def test_a_name_stays_until_the_last_revision_that_was_noted_is_gone(
     first = claimed(registry, key)
     registry.point(promoted(key, first.revision, "standard"), known=known)  # nothing is noted yet: it is, all the same
     registry.point(promoted(key, first.revision + 1, "standard"), known=known)
-    buried = registry.tombstone(key, first, None, NOW_S)
-    assert buried is not None
+    tombstoned = registry.tombstone(key, first, None, NOW_S)
+    assert tombstoned is not None
     later = claimed(registry, key)
     registry.point(promoted(key, later.revision, "standard"), known=known)
 
-    registry.unpoint(buried)
+    registry.unpoint(tombstoned)
 
     assert paths(registry, key) == (key.path,)
 
@@ -93,7 +93,7 @@ def test_a_document_that_comes_back_keeps_its_name_though_a_clean_up_of_its_deat
     registry: Registry, key: DocumentKey
 ) -> None:
     activated(registry, key)
-    dead = buried(registry, key)
+    dead = tombstoned(registry, key)
     activated(registry, key)
 
     registry.unpoint(dead)
@@ -114,7 +114,7 @@ def test_of_a_deleted_or_withdrawn_document_no_pointer_stays(registry: Registry,
     activated(registry, other, "critical")
     assert paths(registry, key) == (key.path, other.path)
 
-    registry.unpoint(buried(registry, key))
+    registry.unpoint(tombstoned(registry, key))
     registry.fail(other, claimed(registry, other).revision, FAILURE, keep_live=False)
     registry.unpoint(now(registry, other))
 
@@ -134,7 +134,7 @@ def test_a_pending_replacement_takes_no_pointer_away(registry: Registry, key: Do
 
 def test_a_purge_takes_the_pointers_along(registry: Registry, key: DocumentKey) -> None:
     activated(registry, key, "critical")
-    buried(registry, key)
+    tombstoned(registry, key)
     registry.forget_document(key)
 
     assert registry.promoted(key.tenant, soon()) == []
@@ -172,7 +172,7 @@ def test_a_name_has_room_for_twenty_paths_and_a_path_that_goes_makes_room(regist
         activated(registry, each)
     assert paths(registry, key, "readme") == tuple(each.path for each in keys[:-1])
 
-    registry.unpoint(buried(registry, keys[0]))
+    registry.unpoint(tombstoned(registry, keys[0]))
     activated(registry, keys[-1])
     activated(registry, keys[-1])
 

@@ -6,7 +6,7 @@ import pytest
 
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ports.registry import Registry
-from tests.contract.registry_examples import NOW_S, buried, claimed, detail_of, indexed, new_tenant_name
+from tests.contract.registry_examples import NOW_S, claimed, detail_of, indexed, new_tenant_name, tombstoned
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def test_a_forgotten_document_leaves_nothing_and_its_neighbour_stays(registry: R
     indexed(registry, key)
     last = indexed(registry, key)
     neighbour = indexed(registry, other)
-    buried(registry, key)
+    tombstoned(registry, key)
 
     assert registry.forget_document(key) == 7  # the head; of two revisions and a tombstone each the item and the change
     assert registry.changes(key.tenant, key.vault, after="", limit=10) != []  # of the neighbour

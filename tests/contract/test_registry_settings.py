@@ -18,14 +18,14 @@ def name(registry: Registry) -> str:
     return tenant.name
 
 
-def kept(registry: Registry, name: str) -> dict[str, StoredSettings]:
+def stored(registry: Registry, name: str) -> dict[str, StoredSettings]:
     tenant = registry.tenant(name)
     assert tenant is not None
     return dict(tenant.settings)
 
 
 def test_a_new_tenant_has_no_settings(registry: Registry, name: str) -> None:
-    assert kept(registry, name) == {}
+    assert stored(registry, name) == {}
 
 
 def test_settings_come_back_as_they_stood_in_the_file(registry: Registry, name: str) -> None:
@@ -35,8 +35,8 @@ def test_settings_come_back_as_they_stood_in_the_file(registry: Registry, name: 
     assert registry.keep_settings(name, "", own)
     assert registry.keep_settings(name, "team-1", team)
 
-    assert kept(registry, name) == {"": own, "team-1": team}
-    assert isinstance(kept(registry, name)[""].values["min_relevance"], float)
+    assert stored(registry, name) == {"": own, "team-1": team}
+    assert isinstance(stored(registry, name)[""].values["min_relevance"], float)
 
 
 def test_an_older_revision_never_replaces_a_newer_one_and_the_same_one_again_does(
@@ -47,7 +47,7 @@ def test_an_older_revision_never_replaces_a_newer_one_and_the_same_one_again_doe
     assert not registry.keep_settings(name, "team", StoredSettings({"max_results": 9}, 4, "v4"))
     assert registry.keep_settings(name, "team", StoredSettings({}, 5))
 
-    assert kept(registry, name) == {"team": StoredSettings({}, 5)}
+    assert stored(registry, name) == {"team": StoredSettings({}, 5)}
 
 
 def test_settings_stay_when_counters_and_indexes_change(registry: Registry, name: str) -> None:
@@ -55,11 +55,11 @@ def test_settings_stay_when_counters_and_indexes_change(registry: Registry, name
 
     registry.add_to_tenant(name, vault="team", documents=1, chunks=1)
 
-    assert kept(registry, name) == {"": StoredSettings({"max_results": 3}, 1)}
-    assert [tenant.settings for tenant in registry.tenants() if tenant.name == name] == [kept(registry, name)]
+    assert stored(registry, name) == {"": StoredSettings({"max_results": 3}, 1)}
+    assert [tenant.settings for tenant in registry.tenants() if tenant.name == name] == [stored(registry, name)]
 
 
-def test_the_head_of_a_tenants_own_settings_file_is_kept_and_listed_like_any(registry: Registry, name: str) -> None:
+def test_the_head_of_a_tenants_own_settings_file_is_stored_and_listed_like_any(registry: Registry, name: str) -> None:
     key = DocumentKey.parse(f"{name}/.ragdrop.json")
     claimed = registry.claim(key, None, claim_of("v1"))
 

@@ -13,7 +13,6 @@ from ragdrop.errors import DatabaseError
 from ragdrop.ports.registry import Registry
 from tests.contract.registry_examples import (
     NOW_S,
-    buried,
     claim_of,
     claimed,
     detail_of,
@@ -21,6 +20,7 @@ from tests.contract.registry_examples import (
     new_tenant_name,
     now,
     tenant_of,
+    tombstoned,
 )
 
 
@@ -82,7 +82,7 @@ def test_a_claim_and_a_tombstone_take_it_out_of_its_stage(registry: Registry, ke
     assert claimed(registry, key).stage is None
 
     staged(registry, key)
-    assert (buried(registry, key).status, now(registry, key).stage) == (Status.DELETED, None)
+    assert (tombstoned(registry, key).status, now(registry, key).stage) == (Status.DELETED, None)
 
 
 def test_a_stage_is_promoted_once_until_it_is_ended(registry: Registry, key: DocumentKey) -> None:
@@ -99,7 +99,7 @@ def test_a_stage_is_promoted_once_until_it_is_ended(registry: Registry, key: Doc
     assert found.promoted == {}
 
 
-def test_the_last_run_of_each_vaults_golden_questions_is_kept_until_the_tenant_goes(
+def test_the_last_run_of_each_vaults_golden_questions_is_stored_until_the_tenant_goes(
     registry: Registry, key: DocumentKey
 ) -> None:
     asked = GoldenOutcome("Größe 😀?", "a.md", answered=False, dropped=True)

@@ -17,7 +17,7 @@ def counts(request: pytest.FixtureRequest) -> Iterator[RequestCounts]:
         yield made
 
 
-def test_counts_of_a_minute_add_up_and_are_told(counts: RequestCounts) -> None:
+def test_counts_of_a_minute_add_up_and_are_reported(counts: RequestCounts) -> None:
     tenant = new_tenant_name()
 
     assert counts.add_requests(tenant, 7, {"a": 2, "b": 1}) == {"a": 2, "b": 1}

@@ -207,7 +207,7 @@ def test_a_whole_search_asks_the_index_twice_and_the_registry_once(world: World)
     world.put("team/rule.md", note("never restart", promotion_level="critical"))
     parts = "\n\n".join(f"## Part {n}\n\n" + f"filler {n} words\n" * 40 for n in range(90))
     world.put("team/a.md", f"{WORDS}\n\n{parts}")  # more chunks than hits come
-    world.search(WORDS)  # the tenant's item and the heads are then held
+    world.search(WORDS)  # the tenant's item and the heads are then cached
     before = len(world.registry.calls)
     indexed = list(getattr(world.index, "calls", []))
 
@@ -234,7 +234,7 @@ def test_linked_documents_say_whence_and_how_far_and_never_repeat_a_result(world
     assert world.search(WORDS, limit=1, max_linked_docs=0).linked == []
 
 
-def test_words_alone_answer_at_level_2_where_only_the_embedding_service_fails(world: World) -> None:
+def test_lexical_search_alone_answer_at_level_2_where_only_the_embedding_service_fails(world: World) -> None:
     world.put("team/a.md", WORDS)
     world.embedder.fail_with = EmbeddingServiceError("down", service="embedding")
 
@@ -274,7 +274,7 @@ def test_the_context_has_three_headed_groups_and_every_segment_its_particulars(w
     assert context.count("relevance: ") == context.count("characters: ") == 3
 
 
-def test_debug_tells_of_every_candidate_why_it_was_kept_or_dropped(world: World) -> None:
+def test_debug_reports_of_every_candidate_why_it_was_returned_or_dropped(world: World) -> None:
     world.calibrate(Curve(operating_point=0.9, width=0.02))
     world.put("team/same.md", WORDS)
     world.put("team/far.md", "alpha " + "other words here and more of them " * 3)

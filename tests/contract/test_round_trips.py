@@ -31,7 +31,7 @@ def counted() -> Iterator[tuple[World, type[CountingConnection]]]:
     world.put("team/b.md", "another page, see [c](c.md)")
     world.put("team/c.md", "deep matters")
     world.put("team/rule.md", "---\npromotion_level: critical\n---\nnever restart")
-    world.search("warm")  # the tenant's item is then held
+    world.search("warm")  # the tenant's item is then cached
     connection.seen.clear()
     yield world, connection
     tenant = world.registry.tenant(world.tenant)
@@ -102,7 +102,7 @@ def test_the_key_and_the_tenants_item_are_read_once_for_many_searches(
     assert (asked.count("api_key"), asked.count("tenant")) == (1, 0)
 
 
-def test_following_links_costs_the_index_one_more_search_a_level_and_no_read_of_its_own() -> None:
+def test_following_links_costs_the_index_one_more_search_a_level_and_no_separate_read() -> None:
     world = World()
     long = "\n\n".join(f"## Part {n}\n\n" + f"filler {n} words \n" * 40 for n in range(90))
     last = "\n\n".join(f"## Last {n}\n\n" + f"{WORDS} {n}. " * 60 for n in range(4))
@@ -122,7 +122,7 @@ def test_following_links_costs_the_index_one_more_search_a_level_and_no_read_of_
 def test_every_search_writes_its_counts_once_one_from_the_cache_too() -> None:
     world = World()
     world.put("team/a.md", "alpha")
-    world.search("warm")  # the key of the digests is then held
+    world.search("warm")  # the key of the digests is then cached
     world.telemetry.calls.clear()
 
     for text in ("alpha", "alpha"):

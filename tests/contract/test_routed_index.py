@@ -152,7 +152,7 @@ def test_its_check_is_that_of_the_index_of_new_tenants(routed: Routed, alone: Ro
     alone.check(now())
 
 
-def test_it_connects_to_opensearch_once_and_only_when_it_is_wanted(routed: Routed) -> None:
+def test_it_connects_to_opensearch_once_and_only_when_it_is_required(routed: Routed) -> None:
     assert routed.connected == 0
     for _ in range(3):
         routed.index.count(IN_OPENSEARCH, now())

@@ -103,7 +103,7 @@ def test_a_prefix_of_more_versions_than_a_request_takes_is_removed_whole() -> No
     assert client.requests == [1_000, 1_000, 5]
 
 
-def test_versions_that_could_not_be_removed_are_told() -> None:
+def test_versions_that_could_not_be_removed_are_reported() -> None:
     store = S3ObjectStore("documents", RefusingToDelete())
 
     with pytest.raises(
@@ -164,7 +164,7 @@ def test_an_upload_form_is_signed_by_version_4_and_holds_its_limits() -> None:
     assert {"key": "acme/team/a.md"} in conditions
 
 
-def test_a_key_that_s3_would_complete_by_itself_gets_no_form() -> None:
+def test_a_key_that_s3_would_complete_gets_no_form() -> None:
     with pytest.raises(ValueError, match="exact"):
         S3ObjectStore("documents", object()).upload_form(
             "a/${filename}", media_type="x/y", metadata={}, max_bytes=1, expires_s=1

@@ -47,7 +47,7 @@ def test_twenty_five_vectors_go_in_at_once(telemetry: Telemetry, tenant: str) ->
     assert telemetry.query_vector(tenant, "24", NOW_S) == vector([1.0, 24.0])
 
 
-def test_uses_add_up_and_the_last_one_is_told(telemetry: Telemetry, tenant: str) -> None:
+def test_uses_add_up_and_the_last_one_is_reported(telemetry: Telemetry, tenant: str) -> None:
     used, unused = (DocumentKey(tenant, "team", name) for name in ("notes/größe.md", "b.md"))
     telemetry.add_use(used, 2, "2026-01-01T00:00:00Z")
     telemetry.add_use(used, 3, AT)

@@ -237,7 +237,7 @@ def test_a_changed_claim_breaks_the_signature(issuer: Issuer, verifying: Verifyi
     assert verifying.refused(f"{header}.{other}.{signature}")
 
 
-def test_keys_are_read_once_and_then_kept_for_an_hour(issuer: Issuer, verifying: Verifying) -> None:
+def test_keys_are_read_once_and_then_stored_for_an_hour(issuer: Issuer, verifying: Verifying) -> None:
     for _ in range(5):
         verifying.caller(issuer.token())
     assert issuer.reads == 1
@@ -280,7 +280,7 @@ def test_while_the_issuer_is_down_known_keys_are_believed_for_a_day(issuer: Issu
 
 
 @pytest.mark.parametrize("keys", [{"keys": []}, {"keys": "x"}, [], {}, "x", {"keys": [{"kty": "RSA"}]}], ids=str)
-def test_an_issuer_that_gives_no_keys_is_a_failure_of_its_own_and_no_token_is_believed(
+def test_an_issuer_that_gives_no_keys_is_a_separate_failure_and_no_token_is_believed(
     issuer: Issuer, verifying: Verifying, keys: Any
 ) -> None:
     issuer.keys = keys

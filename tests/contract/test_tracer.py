@@ -34,7 +34,7 @@ def tracer(request: pytest.FixtureRequest) -> tuple[Tracer, Told]:
     return OpenTelemetryTracer(), lambda: [(s.name.removeprefix(PREFIX), s.status.description) for s in spans()]
 
 
-def test_a_stage_is_told_when_it_ends(tracer: tuple[Tracer, Told]) -> None:
+def test_a_stage_is_reported_when_it_ends(tracer: tuple[Tracer, Told]) -> None:
     tracing, told = tracer
     with tracing.stage("embed"):
         assert told() == []
@@ -44,7 +44,7 @@ def test_a_stage_is_told_when_it_ends(tracer: tuple[Tracer, Told]) -> None:
     assert told() == [("embed", None), ("retrieve", None)]
 
 
-def test_a_stage_that_fails_tells_the_errors_type_and_not_its_words(tracer: tuple[Tracer, Told]) -> None:
+def test_a_stage_that_fails_reports_the_errors_type_and_not_its_words(tracer: tuple[Tracer, Told]) -> None:
     tracing, told = tracer
     with pytest.raises(DatabaseError), tracing.stage("retrieve"):
         raise DatabaseError("what the document says", service="index")

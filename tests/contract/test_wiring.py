@@ -71,13 +71,13 @@ def wired_queues(sqs: Any, *, dead: bool) -> tuple[list[str], str]:
 
 
 @pytest.mark.parametrize("engine", STORE_ENGINES)
-def test_a_whole_wiring_is_told_with_what_waits(engine: str) -> None:
+def test_a_whole_wiring_is_reported_with_what_waits(engine: str) -> None:
     with probe(engine, versioned=True, dead=True, events=SUBSCRIBED, messages=2) as made:
         assert made.look() == Wiring(True, frozenset(SUBSCRIBED), 2, 2, 10)
 
 
 @pytest.mark.parametrize("engine", STORE_ENGINES)
-def test_what_is_missing_is_told_as_missing(engine: str) -> None:
+def test_what_is_missing_is_reported_as_missing(engine: str) -> None:
     with probe(engine, versioned=False, dead=False, events=("s3:ObjectCreated:*",), messages=0) as made:
         assert made.look() == Wiring(False, frozenset({"s3:ObjectCreated:*"}), 0, None, 10)
 

@@ -75,7 +75,7 @@ class Newcomer:
         start = time.monotonic()
         with (self.home / "typed.log").open(
             "w+", encoding="utf-8"
-        ) as log:  # a pipe would wait for what goes on running
+        ) as log:  # a pipe would wait for what continues to run
             done = subprocess.run(
                 [program, *(["-e", "-u", "-o", "pipefail"] if program == "bash" else ["-"])],
                 input=line,

@@ -102,7 +102,7 @@ class Deployment:
         spec.loader.exec_module(module)
         module.app.ports.embedder = self.embedder
         module.app.ports.chat = self.chat
-        module.app.ports.index_folder = self.index_folder / name  # as each execution environment has a /tmp of its own
+        module.app.ports.index_folder = self.index_folder / name  # as each execution environment has its own /tmp
         module.handler = self.roles.acting(name, module.handler)  # type: ignore[attr-defined]
         return module
 
@@ -137,9 +137,9 @@ class Deployment:
     def put_object(self, key: str, text: str) -> None:
         """Put an object and let its event arrive."""
         self.s3.put_object(Bucket=EXAMPLE_BUCKET, Key=key, Body=text.encode())
-        self.converge(key)
+        self.reconcile(key)
 
-    def converge(self, *keys: str, remaining_ms: int = 60_000, message_id: str | None = None) -> Any:
+    def reconcile(self, *keys: str, remaining_ms: int = 60_000, message_id: str | None = None) -> Any:
         """Let one message with an event of each key arrive; the handler's response."""
         event = self.event("ingest-put")
         [record] = event["Records"]

@@ -78,7 +78,7 @@ class CountedDeployment(Deployment):
 
     def arrive(self, *keys: str) -> None:
         """Let a message of its own name the keys."""
-        assert self.converge(*keys, message_id=str(uuid4())) == {"batchItemFailures": []}
+        assert self.reconcile(*keys, message_id=str(uuid4())) == {"batchItemFailures": []}
 
     def search(self, text: str, **fields: Any) -> list[str]:
         """The paths found."""

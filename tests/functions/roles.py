@@ -69,7 +69,7 @@ class Roles:
         if role is None:
             return
         service = model.service_model.service_name
-        for action, resource in _wanted(service, model.name, params):
+        for action, resource in _required(service, model.name, params):
             path = self._located(resource)
             self.used.add((role, action.partition(":")[2], path.partition("/")[0]))
             if not allowed(self._allowed[role], action, path):
@@ -89,11 +89,11 @@ def _look(params: Mapping[str, Any], model: Any, **_: Any) -> None:
         roles.look(params, model)
 
 
-# As moto does it, and when this module is read: a client is kept, with the handlers that its session had.
+# As moto does it, and when this module is read: a client is cached, with the handlers that its session had.
 BUILTIN_HANDLERS.append(("provide-client-params", _look))
 
 
-def _wanted(service: str, operation: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _required(service: str, operation: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The actions that a call needs and on what, as IAM names them."""
     if service == "s3" and operation == SIGNING:
         return

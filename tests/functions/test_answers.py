@@ -52,7 +52,7 @@ def test_a_stream_ends_with_the_id_of_a_receipt(deployment: Deployment, answer: 
     assert get(deployment, f"/answers/{done['answer_id']}")[1]["answer"] == answer["answer"]
 
 
-def test_a_receipt_that_is_not_there_is_told_in_the_error_format(deployment: Deployment) -> None:
+def test_a_receipt_that_is_not_there_is_reported_in_the_error_format(deployment: Deployment) -> None:
     status, body = get(deployment, f"/answers/{'0' * 32}")
 
     assert (status, body["error"]["code"]) == (404, "NOT_FOUND")

@@ -80,7 +80,7 @@ class Histories(RuleBasedStateMachine):
         """The bucket index over fragile ports, so eager that each second segment is merged."""
         return BucketChunkIndex(fragile["state"], fragile["manifests"], folder, max_bytes=1 << 30, merge_above=1)
 
-    def told(self, path: str) -> None:
+    def reported(self, path: str) -> None:
         self.waiting.append(self.world.message(self.world.change(path)))
 
     @rule(path=paths, size=st.integers(1, 3))
@@ -92,7 +92,7 @@ class Histories(RuleBasedStateMachine):
             path, "\n\n".join(f"# {word} part {n}\n\n" + f"{word} filler " * 90 for n in range(size)), ingest=False
         )
         self.exists[path] = True
-        self.told(path)
+        self.reported(path)
 
     @precondition(lambda self: any(self.exists.values()))
     @rule(data=st.data())
@@ -101,7 +101,7 @@ class Histories(RuleBasedStateMachine):
         path = data.draw(st.sampled_from([path for path in PATHS if self.exists[path]]))
         self.world.delete(path, ingest=False)
         self.exists[path] = self.must_stay[path] = False
-        self.told(path)
+        self.reported(path)
 
     @precondition(lambda self: any(self.exists.values()))
     @rule(data=st.data())
@@ -112,7 +112,7 @@ class Histories(RuleBasedStateMachine):
         self.unchecked = True
         self.world.app.documents.document_service.delete(self.world.caller, key)
         self.exists[path] = self.must_stay[path] = False
-        self.told(path)
+        self.reported(path)
         assert path not in self.found()
 
     @precondition(lambda self: any(self.words.values()))
@@ -123,7 +123,7 @@ class Histories(RuleBasedStateMachine):
         if newest is not None and newest[1]:
             self.backend.purge(self.world.key(path).s3_key, newest[0])
             self.exists[path] = True
-            self.told(path)
+            self.reported(path)
 
     @precondition(lambda self: any(self.words.values()))
     @rule(path=paths)
@@ -134,7 +134,7 @@ class Histories(RuleBasedStateMachine):
             self.backend.purge(self.world.key(path).s3_key, newest[0])
             self.exists[path] = self.world.documents.head(self.world.key(path).s3_key) is not None
             self.must_stay[path] = False
-            self.told(path)
+            self.reported(path)
 
     @rule(path=paths, category=st.sampled_from(["one", "two"]), level=st.sampled_from(["standard", "critical"]))
     def put_sidecar(self, path: str, category: str, level: str) -> None:
@@ -143,7 +143,7 @@ class Histories(RuleBasedStateMachine):
         self.world.put(
             f"{path}.metadata.json", json.dumps({"category": category, "promotion_level": level}), ingest=False
         )
-        self.told(f"{path}.metadata.json")
+        self.reported(f"{path}.metadata.json")
 
     @precondition(lambda self: self.sidecars)
     @rule(data=st.data())
@@ -152,7 +152,7 @@ class Histories(RuleBasedStateMachine):
         path = data.draw(st.sampled_from(sorted(self.sidecars)))
         self.sidecars.remove(path)
         self.world.delete(f"{path}.metadata.json", ingest=False)
-        self.told(f"{path}.metadata.json")
+        self.reported(f"{path}.metadata.json")
 
     @precondition(lambda self: self.waiting)
     @rule(data=st.data(), keep=st.booleans())

@@ -98,7 +98,7 @@ def test_a_citation_event_comes_only_behind_the_sentence_that_it_was_checked_for
             assert told.endswith(f"[{data['marker']}]")
 
 
-def test_the_first_event_tells_the_sources(asking: Asking) -> None:
+def test_the_first_event_reports_the_sources(asking: Asking) -> None:
     [(name, found), *_] = asking.stream("pump")
 
     assert name == "retrieval"
@@ -204,13 +204,13 @@ def test_a_field_that_is_wrong_is_named(asking: Asking, field: str, value: Any) 
     assert (response.status_code, error["code"], error["details"]["field"]) == (400, "INVALID_PARAMS", field)
 
 
-def test_debug_tells_each_claim(asking: Asking) -> None:
+def test_debug_reports_each_claim(asking: Asking) -> None:
     claims = asking.ask("pump", debug=True)["debug"]["claims"]
 
     assert [claim["status"] for claim in claims] == ["verified", "contradicted", "verified"]
 
 
-def test_what_does_not_fit_an_8000_token_budget_is_listed_and_a_critical_one_that_was_cut_is_told() -> None:
+def test_what_does_not_fit_an_8000_token_budget_is_listed_and_a_critical_one_that_was_cut_is_reported() -> None:
     asking = Asking()
     for n in range(12):
         asking.world.put(f"team/{n:02}.md", f"# Pump {n}\n\n" + f"The pump {n} is red. " * 240)

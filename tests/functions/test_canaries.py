@@ -184,7 +184,7 @@ def test_the_schedule_asks_at_once_after_a_deployment_another_index_and_other_se
     assert shop.searches == (21 if change == "settings" else 40)
 
 
-def test_the_schedule_tells_a_standing_drop_every_hour(shop: Shop) -> None:
+def test_the_schedule_reports_a_standing_drop_every_hour(shop: Shop) -> None:
     shop.sweep()
     shop.lose("otter")
     shop.world.now_s += DUE_S

@@ -167,7 +167,7 @@ def test_details_may_have_any_name() -> None:
     assert (error.details["message"], error.details["self"]) == ("m", "s")
 
 
-def test_an_unknown_code_is_kept() -> None:
+def test_an_unknown_code_is_stored() -> None:
     error = raised_by(refused(418, "TEAPOT"))
 
     assert type(error) is RagdropError
@@ -175,7 +175,7 @@ def test_an_unknown_code_is_kept() -> None:
 
 
 @pytest.mark.parametrize("body", [b"<html>", b'{"message": "Forbidden"}', b"[]", b""])
-def test_an_error_without_ragdrops_body_tells_status_and_address(body: bytes) -> None:
+def test_an_error_without_ragdrops_body_reports_status_and_address(body: bytes) -> None:
     error = raised_by(httpx.Response(403, content=body))
 
     assert error.details["status"] == 403

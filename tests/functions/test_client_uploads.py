@@ -65,7 +65,7 @@ def test_a_bucket_that_stays_away_is_an_object_store_error(file: Path) -> None:
         client.upload_document("team", "a ü.txt", file)
 
 
-def test_a_refused_form_tells_the_buckets_own_code(file: Path) -> None:
+def test_a_refused_form_reports_the_buckets_own_code(file: Path) -> None:
     wire = Wire(asked_for(FORM), httpx.Response(403, text="<Error><Code>AccessDenied</Code></Error>"))
 
     with wire.client() as client, pytest.raises(RagdropError) as caught:

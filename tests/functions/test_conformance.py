@@ -75,7 +75,7 @@ def paths(service: Deployment, **request: Any) -> list[str]:
     return [each["path"] for each in found["results"]]
 
 
-def test_search_finds_a_document_by_its_words_and_tells_where_it_is(service: Deployment) -> None:
+def test_search_finds_a_document_by_its_words_and_reports_where_it_is(service: Deployment) -> None:
     service.put_object("demo/team/pump.md", TEXT)
     service.put_object("demo/team/valve.md", "# Valve\n\nA valve is green.")
 

@@ -35,7 +35,7 @@ def test_a_retry_is_accepted_like_a_put_and_pending_until_ingest_looked(deployme
     queue_url = deployment.handlers["query"].app.ports.settings.queue_url
     [message] = deployment.sqs.receive_message(QueueUrl=queue_url)["Messages"]
     assert json.loads(message["Body"])["key"] == KEY
-    deployment.converge(KEY)
+    deployment.reconcile(KEY)
     assert request(deployment, "GET", PATH)[1]["status"] == "failed"
 
 
@@ -91,7 +91,7 @@ def _policy(form: dict[str, Any]) -> Any:
     return json.loads(b64decode(form["fields"]["policy"]))
 
 
-def test_a_path_that_s3_would_complete_by_itself_gets_no_form(deployment: Deployment) -> None:
+def test_a_path_that_s3_would_complete_gets_no_form(deployment: Deployment) -> None:
     for path in ("${filename}", "a/../b.md", ""):
         status, body = request(deployment, "POST", "/uploads", body={"vault": "handbook", "path": path})
         assert (status, body["error"]["details"]["field"]) == (400, "path")
@@ -136,7 +136,7 @@ def test_outdated_are_the_documents_chunked_by_other_sizes_than_those_in_force(d
     assert found["key"] == KEY
 
 
-def test_the_sweep_function_tells_ingest_of_a_lost_event(deployment: Deployment) -> None:
+def test_the_sweep_function_reports_to_ingest_a_lost_event(deployment: Deployment) -> None:
     deployment.put_object(KEY, "The pump is red.")
     handler = deployment._load("sweep")
     handler.app.ports.clock = lambda: time.time() + 3_600

@@ -27,7 +27,7 @@ def test_a_put_goes_into_the_bucket_and_is_pending_until_its_event_arrived(deplo
     assert deployment.s3.get_object(Bucket=EXAMPLE_BUCKET, Key=KEY)["Body"].read() == b"The pump is red."
 
     assert request(deployment, "GET", PATH, {"version": put["version_id"]})[1]["status"] == "pending"
-    deployment.converge(KEY)
+    deployment.reconcile(KEY)
     status, record = request(deployment, "GET", PATH, {"version": put["version_id"]})
     assert (status, record["status"], record["live_version_id"]) == (200, "indexed", put["version_id"])
 

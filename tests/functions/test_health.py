@@ -37,7 +37,7 @@ def test_without_a_key_health_is_three_words(healthy: Deployment) -> None:
     assert body == {"healthy": True, "status": "healthy", "version": __version__}
 
 
-def test_with_a_key_every_dependency_is_told(healthy: Deployment) -> None:
+def test_with_a_key_every_dependency_is_reported(healthy: Deployment) -> None:
     healthy.put_object("demo/team/a.md", "alpha")
 
     status, body = health(healthy)

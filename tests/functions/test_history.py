@@ -19,7 +19,7 @@ def test_every_version_is_listed_with_what_it_changed(deployment: Deployment) ->
     deployment.put_object("demo/team/pump.md", "# Pump\n\nIt is red.\n\nIt holds 7 litres.")
     deployment.put_object("demo/team/pump.md", "# Pump\n\nIt is blue.\n\nIt holds 7 litres.")
     deployment.s3.delete_object(Bucket="ragdrop-documents-example", Key="demo/team/pump.md")
-    deployment.converge("demo/team/pump.md")
+    deployment.reconcile("demo/team/pump.md")
 
     status, body = get(deployment, "/documents/team/pump.md/history", changes="1")
 
@@ -108,7 +108,7 @@ def test_a_rollback_puts_versions_back_and_deletes_what_was_not_there(deployment
     event = deployment.event("search", path="/vaults/team/rollback", body=json.dumps({"to": before["cursor"]}))
 
     status, body = deployment.call("query", event)
-    deployment.converge("demo/team/pump.md", "demo/team/new.md")
+    deployment.reconcile("demo/team/pump.md", "demo/team/new.md")
 
     assert status == 200, body
     assert {step["path"]: step["action"] for step in body["steps"]} == {"new.md": "delete", "pump.md": "restore"}
@@ -140,7 +140,7 @@ def test_a_stage_is_tried_promoted_and_made_live_by_the_functions(deployment: De
         Body=b"# Pump\n\nIt is blue.",
         Metadata={"ragdrop-stage": "spring"},
     )
-    deployment.converge("demo/team/pump.md")
+    deployment.reconcile("demo/team/pump.md")
 
     _, live = deployment.post("query", {"query": "pump"})
     _, staged = deployment.post("query", {"query": "pump", "stage": "spring"})
@@ -163,10 +163,10 @@ def test_a_stage_is_discarded_by_the_functions(deployment: Deployment) -> None:
         Body=b"# Pump\n\nIt is blue.",
         Metadata={"ragdrop-stage": "spring"},
     )
-    deployment.converge("demo/team/pump.md")
+    deployment.reconcile("demo/team/pump.md")
 
     status, body = deployment.call("query", deployment.event("search", path="/stages/team/spring/discard", body="{}"))
-    deployment.converge("demo/team/pump.md")
+    deployment.reconcile("demo/team/pump.md")
 
     assert (status, body["total"]) == (200, 1), body
     assert get(deployment, "/documents/team/pump.md")[1]["status"] == "indexed"

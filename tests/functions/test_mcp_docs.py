@@ -36,7 +36,7 @@ def configurations(address: str, key: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def test_a_client_set_up_for_http_is_told_everything() -> None:
+def test_a_client_set_up_for_http_gets_everything() -> None:
     world = eager_world()
 
     async def run(url: str) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def test_a_client_set_up_for_http_is_told_everything() -> None:
     assert len([name for name in told if name.startswith("mcp_rag_")]) == 6
 
 
-def test_a_client_set_up_for_standard_streams_starts_the_command_and_is_told_everything() -> None:
+def test_a_client_set_up_for_standard_streams_starts_the_command_and_gets_everything() -> None:
     world = eager_world()
 
     async def run(url: str) -> dict[str, Any]:

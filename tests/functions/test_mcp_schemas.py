@@ -19,28 +19,28 @@ REWRITE = os.environ.get("RAGDROP_REWRITE_GOLDEN") == "1"
 async def everything(client: Client) -> dict[str, Any]:
     """All that a client can list without a document being there."""
     tools = (await client.list_tools()).tools
-    told: dict[str, Any] = {f"mcp_{tool.name}": tool for tool in tools}
-    told["mcp_resource_templates"] = (await client.list_resource_templates()).resource_templates[0]
-    told["mcp_prompts"] = (await client.list_prompts()).prompts[0]
-    return {name: each.model_dump(mode="json", by_alias=True, exclude_none=True) for name, each in told.items()}
+    reported: dict[str, Any] = {f"mcp_{tool.name}": tool for tool in tools}
+    reported["mcp_resource_templates"] = (await client.list_resource_templates()).resource_templates[0]
+    reported["mcp_prompts"] = (await client.list_prompts()).prompts[0]
+    return {name: each.model_dump(mode="json", by_alias=True, exclude_none=True) for name, each in reported.items()}
 
 
 @pytest.fixture(scope="module")
-def told() -> dict[str, Any]:
+def reported() -> dict[str, Any]:
     return with_agent(eager_world(), everything)
 
 
-def test_what_clients_are_told_is_what_the_golden_files_hold(told: dict[str, Any]) -> None:
+def test_what_clients_get_is_what_the_golden_files_hold(reported: dict[str, Any]) -> None:
     if REWRITE:
         GOLDEN.mkdir(exist_ok=True)
-        for name, each in told.items():
+        for name, each in reported.items():
             (GOLDEN / f"{name}.json").write_text(json.dumps(each, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
-    assert {path.stem: json.loads(path.read_text("utf-8")) for path in GOLDEN.glob("mcp_*.json")} == told
+    assert {path.stem: json.loads(path.read_text("utf-8")) for path in GOLDEN.glob("mcp_*.json")} == reported
 
 
-def test_there_are_six_tools(told: dict[str, Any]) -> None:
-    assert {name for name in told if name.startswith("mcp_rag_")} == {
+def test_there_are_six_tools(reported: dict[str, Any]) -> None:
+    assert {name for name in reported if name.startswith("mcp_rag_")} == {
         "mcp_rag_query",
         "mcp_rag_verify",
         "mcp_rag_context_search",
@@ -66,19 +66,19 @@ def test_there_are_six_tools(told: dict[str, Any]) -> None:
         ("rag_context_stats", "time_range"),
     ],
 )
-def test_a_tool_takes_what_the_contract_says(told: dict[str, Any], tool: str, parameters: str) -> None:
-    schema = told[f"mcp_{tool}"]["inputSchema"]
+def test_a_tool_takes_what_the_contract_says(reported: dict[str, Any], tool: str, parameters: str) -> None:
+    schema = reported[f"mcp_{tool}"]["inputSchema"]
 
     assert set(schema["properties"]) == set(parameters.split())
     assert schema["additionalProperties"] is False
     assert all(each.get("description") for each in schema["properties"].values())
 
 
-def test_ranges_and_defaults_are_those_of_the_contract(told: dict[str, Any]) -> None:
-    query = told["mcp_rag_query"]["inputSchema"]["properties"]
-    search = told["mcp_rag_context_search"]["inputSchema"]["properties"]
-    index = told["mcp_rag_context_index"]["inputSchema"]["properties"]
-    stats = told["mcp_rag_context_stats"]["inputSchema"]["properties"]
+def test_ranges_and_defaults_are_those_of_the_contract(reported: dict[str, Any]) -> None:
+    query = reported["mcp_rag_query"]["inputSchema"]["properties"]
+    search = reported["mcp_rag_context_search"]["inputSchema"]["properties"]
+    index = reported["mcp_rag_context_index"]["inputSchema"]["properties"]
+    stats = reported["mcp_rag_context_stats"]["inputSchema"]["properties"]
 
     assert [query["max_sources"][name] for name in ("minimum", "maximum", "default")] == [1, 20, 3]
     assert [query["min_relevance_score"][name] for name in ("minimum", "maximum", "default")] == [0, 1, 0.7]
@@ -92,5 +92,5 @@ def test_ranges_and_defaults_are_those_of_the_contract(told: dict[str, Any]) -> 
     assert (stats["time_range"]["enum"], stats["time_range"]["default"]) == (["1h", "24h", "7d", "30d"], "24h")
 
 
-def test_no_schema_has_a_reference_to_follow(told: dict[str, Any]) -> None:
-    assert "$ref" not in json.dumps(told)
+def test_no_schema_has_a_reference_to_follow(reported: dict[str, Any]) -> None:
+    assert "$ref" not in json.dumps(reported)

@@ -72,7 +72,7 @@ def test_every_tool_resource_and_prompt_is_there(environment: dict[str, str]) ->
     assert prompt == "cited_answer"
 
 
-def test_an_indexing_tells_how_far_it_is(environment: dict[str, str]) -> None:
+def test_an_indexing_reports_how_far_it_is(environment: dict[str, str]) -> None:
     told: list[tuple[float, str | None]] = []
 
     async def heard(progress: float, total: float | None, message: str | None) -> None:

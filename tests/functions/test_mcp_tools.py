@@ -168,7 +168,7 @@ def test_stats_count_what_agents_asked(world: World) -> None:
     assert stats["queries_by_agent"] == {"scribe": stats["total_queries"]}
 
 
-def test_health_tells_of_each_thing_that_the_service_depends_on(world: World) -> None:
+def test_health_reports_each_thing_that_the_service_depends_on(world: World) -> None:
     health = called(world, "rag_context_health").structured_content
 
     assert {"index", "embedding", "chat", "registry", "object_store"} <= set(health["dependencies"])

@@ -43,7 +43,7 @@ def test_a_page_that_the_browser_has_is_not_sent_again(client: TestClient) -> No
     assert (again.status_code, again.content) == (304, b"")
 
 
-def test_every_file_that_the_page_names_is_there_and_kept_for_good(client: TestClient) -> None:
+def test_every_file_that_the_page_names_is_there_and_cached_for_good(client: TestClient) -> None:
     named = re.findall(r'(?:href|src)="(app/[^"]+)"', client.get("/app").text)
 
     assert len(named) >= 2

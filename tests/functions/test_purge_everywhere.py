@@ -69,7 +69,7 @@ def test_a_purge_leaves_no_byte_of_any_past_or_stage_in_any_store(deployment: De
     deployment.put_object(KEY, "The code of the pump is zqcobalt.")
     staged = b"The code of the pump is zqstaged."
     deployment.s3.put_object(Bucket=EXAMPLE_BUCKET, Key=KEY, Body=staged, Metadata={STAGE: "spring"})
-    deployment.converge(KEY)
+    deployment.reconcile(KEY)
     for fields in ({}, {"as_of": then}, {"stage": "spring"}):
         assert "zqsecretive.md" in search(**fields)
     assert deployment.post("generate", {"query": "code of the pump", "min_relevance": 0})[0] == 200

@@ -77,7 +77,7 @@ def test_ingest_calibrates_a_tenant_in_the_batch_that_brings_its_twentieth_docum
         text = f"# Pump {key}\n\nThe code of pump {key} is QX-5521."
         deployment.s3.put_object(Bucket=EXAMPLE_BUCKET, Key=key, Body=text.encode())
 
-    done = deployment.converge(*keys, remaining_ms=300_000)  # with little time left the next batch would calibrate
+    done = deployment.reconcile(*keys, remaining_ms=300_000)  # with little time left the next batch would calibrate
 
     tenant = deployment.handlers["ingest"].app.ports.registry.tenant("demo")
     assert (done, tenant.documents) == ({"batchItemFailures": []}, 20)
@@ -110,7 +110,7 @@ def test_an_agent_may_write_list_read_and_ask_and_see_the_statistics(deployment:
     deployment.chat.reply = "The pump's code is QX-5521. [1]"
     arguments = {"content": "# Pump\n\nThe pump's code is QX-5521.", "source": "pump.md", "vault": "handbook"}
     tool(deployment, "tools/call", name="rag_context_index", arguments=arguments)
-    deployment.converge("demo/handbook/pump.md")
+    deployment.reconcile("demo/handbook/pump.md")
 
     [listed] = tool(deployment, "resources/list")["resources"]
     read = tool(deployment, "resources/read", uri=listed["uri"])
@@ -181,7 +181,7 @@ def test_the_sweep_may_remove_segments_that_no_reader_needs_any_more(linked: Dep
     assert len(names) == 1
 
 
-def test_the_sweep_may_write_back_what_a_lost_segment_held(linked: Deployment) -> None:
+def test_the_sweep_may_write_back_what_a_lost_segment_contained(linked: Deployment) -> None:
     [lost, *_] = linked.s3.list_objects_v2(Bucket="state", Prefix="index/")["Contents"]
     linked.s3.delete_object(Bucket="state", Key=lost["Key"])
 

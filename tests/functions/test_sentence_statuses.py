@@ -65,7 +65,7 @@ def asked(server: ChatServer, said: str, policy: str, *, stream: bool) -> dict[s
     return done
 
 
-def told(answer: dict[str, Any]) -> str:
+def reported(answer: dict[str, Any]) -> str:
     """What became of the sentences, in a few words."""
     if answer["abstained"]:
         return "abstains"
@@ -99,7 +99,7 @@ def test_no_sentence_that_claims_something_leaves_without_a_status(
 def test_the_page_shows_what_becomes_of_each_case(server: ChatServer) -> None:
     rows = ["| the model | `mark` | `drop` | `abstain` |", "|---|---|---|---|"]
     for case, said in CASES.items():
-        rows.append(f"| {case} | {' | '.join(told(asked(server, said, p, stream=False)) for p in POLICIES)} |")
+        rows.append(f"| {case} | {' | '.join(reported(asked(server, said, p, stream=False)) for p in POLICIES)} |")
     table = "\n".join(rows)
     page = PAGE.read_text("utf-8")
     start, end = page.index(BEGIN) + len(BEGIN), page.index(END)

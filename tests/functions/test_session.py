@@ -47,7 +47,7 @@ def test_the_queue_is_counted_and_its_dead_letters_go_back(deployment: Deploymen
     assert after["waiting"] == before["waiting"] + 1
 
 
-def test_chunks_are_told_by_their_places_in_the_text(deployment: Deployment) -> None:
+def test_chunks_are_named_by_their_places_in_the_text(deployment: Deployment) -> None:
     deployment.put_object(PUMP, "\n\n".join(f"# Part {n}\n\nPump {n} is red. " + "It turns. " * 80 for n in range(6)))
 
     _, body = get(deployment, "/documents/handbook/pump.md", chunks="1")

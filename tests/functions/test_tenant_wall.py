@@ -113,13 +113,13 @@ def wall() -> Wall:
 
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(attack=ATTACKS)
-def test_no_request_tells_anything_of_another_tenant(wall: Wall, attack: tuple[str, str, Any]) -> None:
+def test_no_request_reveals_anything_of_another_tenant(wall: Wall, attack: tuple[str, str, Any]) -> None:
     assert_wall_holds(wall, attack, wall.key("acme"), f"{HIDDEN}other", warm=wall.key("other"))
 
 
 @settings(max_examples=75, suppress_health_check=list(HealthCheck))
 @given(attack=ATTACKS)
-def test_no_request_of_a_key_for_one_vault_tells_anything_of_the_others(attack: tuple[str, str, Any]) -> None:
+def test_no_request_of_a_key_for_one_vault_reveals_anything_of_the_others(attack: tuple[str, str, Any]) -> None:
     wall = SCOPED
 
     assert_wall_holds(wall, attack, wall.key("acme", "home"), f"{HIDDEN}acme", warm=wall.key("acme"))

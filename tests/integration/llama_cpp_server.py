@@ -18,7 +18,7 @@ def main(port: int, for_s: float) -> None:
     params.model.path = str(weights.locate())
     params.n_ctx, params.n_parallel = 4_096, 1
     params.hostnames, params.port = ["127.0.0.1"], port
-    server = xllamacpp.Server(params)  # it serves while it is held
+    server = xllamacpp.Server(params)  # it serves while it is referenced
     time.sleep(for_s)
     del server
 

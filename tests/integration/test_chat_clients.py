@@ -48,7 +48,7 @@ def test_the_openai_client_gets_a_cited_answer_whole_and_streamed(client: openai
     assert "QX-5521" in TEXT[start:end]
 
 
-def test_the_openai_client_lists_the_vaults_and_is_told_of_a_model_that_there_is_not(client: openai.OpenAI) -> None:
+def test_the_openai_client_lists_the_vaults_and_learns_of_a_model_that_there_is_not(client: openai.OpenAI) -> None:
     assert [model.id for model in client.models.list()] == ["default", "vault:team"]
     with pytest.raises(openai.NotFoundError):
         client.chat.completions.create(**{**asked(), "model": "gpt-4o"})

@@ -27,7 +27,7 @@ def test_doctor_finds_a_fresh_stack_well_and_its_canary_comes_and_goes(tenant: T
     assert max(each["took_ms"] for each in steps.values()) < 30_000
 
 
-def test_health_is_told_of_every_dependency_of_the_stack(tenant: Tenant) -> None:
+def test_health_learns_of_every_dependency_of_the_stack(tenant: Tenant) -> None:
     found = tenant.get("/health", deep="1")
     told = {name: each["status"] for name, each in found["dependencies"].items()}
 

@@ -72,12 +72,12 @@ def watching(tenant: Tenant, folder: Path, log: Path) -> Iterator[Watcher]:
         watcher.kill()
 
 
-def held(tenant: Tenant, status: str = "") -> dict[str, str]:
+def found(tenant: Tenant, status: str = "") -> dict[str, str]:
     """The MD5 of each document in the vault, by its path."""
     return {record["path"]: record["etag"] for record in tenant.listed(VAULT, status)}
 
 
-def wanted(folder: Path) -> dict[str, str]:
+def required(folder: Path) -> dict[str, str]:
     return {
         path: hashlib.md5(body, usedforsecurity=False).hexdigest()
         for path, body in in_folder(folder).items()
@@ -95,7 +95,7 @@ def test_after_500_changes_and_two_kills_the_vault_is_equal_to_the_folder(stack:
     ends = set(chance.sample(range(CHANGES // 10, CHANGES * 9 // 10), KILLS))
 
     with watching(tenant, folder, log) as watcher:
-        within(120, lambda: held(tenant) != {})
+        within(120, lambda: found(tenant) != {})
         for step in range(CHANGES):
             change(folder, chance, step)
             time.sleep(chance.random() * PAUSE_S)
@@ -103,7 +103,7 @@ def test_after_500_changes_and_two_kills_the_vault_is_equal_to_the_folder(stack:
                 within(BEGUN_S, watcher.has_begun)  # else two kills that are close together meet one that says nothing
                 assert watcher.kill() == -signal.SIGKILL
                 watcher.start()
-        within(SETTLED_S, lambda: held(tenant) == wanted(folder), every_s=1)
-        within(SETTLED_S, lambda: held(tenant, "indexed") == wanted(folder), every_s=1)
+        within(SETTLED_S, lambda: found(tenant) == required(folder), every_s=1)
+        within(SETTLED_S, lambda: found(tenant, "indexed") == required(folder), every_s=1)
 
     assert watcher.begun() == 1 + KILLS

@@ -21,7 +21,7 @@ from tests.integration.stub_embeddings import StubEmbeddings
 from tests.stacks import LocalStack
 
 SIZE_BYTES = MAX_OBJECT_BYTES if WHOLE else 5 * 1024 * 1024
-TIMEOUT_S = 60 if WHOLE else 28  # 5 s are kept for the end, and no part is begun with less than 15 s left
+TIMEOUT_S = 60 if WHOLE else 28  # 5 s are left for the end, and no part is begun with less than 15 s left
 DONE_S = 3_600.0 if WHOLE else 500.0
 MEMORY_MB = 512
 FACT = "The keeper of the lighthouse is Marzipan."

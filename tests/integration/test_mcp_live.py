@@ -60,7 +60,7 @@ def use(tenant: Tenant, way: str, work: Callable[[Client], Awaitable[Any]]) -> A
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_agent_is_told_what_the_golden_files_hold(tenant: Tenant, way: str) -> None:
+def test_an_agent_gets_what_the_golden_files_hold(tenant: Tenant, way: str) -> None:
     told = use(tenant, way, everything)
 
     assert set(told) == {path.stem for path in GOLDEN.glob("mcp_*.json")}

@@ -58,7 +58,7 @@ class Queue:
     def dead(self) -> int:
         return int(self._attributes(self._dead)["ApproximateNumberOfMessages"])
 
-    def bury_the_dead(self) -> None:
+    def clear_dead_workers(self) -> None:
         """Drop what other tests left in the dead-letter queue."""
         self._sqs.purge_queue(QueueUrl=self._dead)
 
@@ -105,7 +105,7 @@ def test_what_an_outage_outlasts_is_dead_lettered_and_listed_and_comes_in_by_one
     tenant: Tenant, folder: Path, embeddings: StubEmbeddings
 ) -> None:
     queue = Queue(tenant.stack)
-    queue.bury_the_dead()
+    queue.clear_dead_workers()
     with embeddings.down():
         with queue.spent(0 if WHOLE else 4):
             pushed = tenant.ragdrop("push", str(folder), "--vault", "good")

@@ -211,7 +211,7 @@ def test_with_the_tables_lost_nothing_is_embedded_again_and_answers_are_the_same
     assert Seen.by(tenant).differences(seen) == {}
 
 
-def test_with_the_state_bucket_lost_too_a_killed_restore_goes_on_and_answers_are_the_same(
+def test_with_the_state_bucket_lost_too_a_killed_restore_continues_and_answers_are_the_same(
     before: tuple[Tenant, Seen],
 ) -> None:
     tenant, seen = before

@@ -104,7 +104,7 @@ def write_and_delete(deployment: Deployment) -> None:
         deployment.put_object(f"demo/handbook/{path}.md", f"# {path}\n\nThe {path}'s code is QX-5521.")
     deployment.put_object("demo/handbook/valve.md", "# Valve\n\nAnother text.")
     deployment.s3.delete_object(Bucket=EXAMPLE_BUCKET, Key="demo/handbook/seal.md")
-    deployment.converge("demo/handbook/seal.md")
+    deployment.reconcile("demo/handbook/seal.md")
 
 
 def ask_everything(deployment: Deployment) -> None:

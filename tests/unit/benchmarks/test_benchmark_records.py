@@ -26,7 +26,7 @@ def repository(folder: Path) -> Path:
     return folder
 
 
-def test_a_kept_record_is_read_back_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stored_record_is_read_back_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(repository(tmp_path))
     record = records.keep("speed", [{"p50": 1.5}], {"b": "2", "a": "1"})
 
@@ -80,7 +80,7 @@ def test_a_resumed_run_leaves_out_what_was_measured_whole_on_its_commit(
     assert not is_stored("push")
 
 
-def test_a_record_tells_the_commit_of_a_part_that_an_earlier_run_measured(
+def test_a_record_reports_the_commit_of_a_part_that_an_earlier_run_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(repository(tmp_path))
@@ -91,7 +91,7 @@ def test_a_record_tells_the_commit_of_a_part_that_an_earlier_run_measured(
     assert records.read("growth") == record
 
 
-def test_the_machine_is_told_without_its_name() -> None:
+def test_the_machine_is_reported_without_its_name() -> None:
     assert sorted(records.machine()) == ["cores", "memory_gb", "processor"]
 
 

@@ -19,7 +19,7 @@ MACHINE = {"cores": 2, "memory_gb": 24, "processor": "X"}
 
 
 @pytest.mark.parametrize("path", sorted({table.page for table in TABLES}))
-def test_a_page_has_the_tables_that_the_kept_records_make(path: str) -> None:
+def test_a_page_has_the_tables_that_the_stored_records_make(path: str) -> None:
     written = (ROOT / path).read_text("utf-8")
 
     assert pages().get(path, written) == written, "run `python -m benchmarks.report --write`"
@@ -58,7 +58,7 @@ def test_a_folder_without_records_makes_no_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / records.WHOLE).glob("*.json")), ids=lambda path: path.stem)
-def test_a_kept_record_says_machine_versions_date_and_commit_and_is_no_quick_one(path: Path) -> None:
+def test_a_stored_record_says_machine_versions_date_and_commit_and_is_no_quick_one(path: Path) -> None:
     record = BenchmarkRecord(**json.loads(path.read_text("utf-8")))
 
     assert record.benchmark == path.stem
@@ -87,7 +87,7 @@ def test_the_best_of_a_collection_is_bold_and_what_is_no_chance_has_a_star() -> 
     ]
 
 
-def test_a_row_of_speed_tells_its_share_of_ragdrops_own_time() -> None:
+def test_a_row_of_speed_reports_its_share_of_ragdrops_own_time() -> None:
     own = {"p50_ms": 10.0, "p95_ms": 12.0, "p99_ms": 13.0, "cpu_ms": 2.0}
     other = {"p50_ms": 15.0, "p95_ms": 20.0, "p99_ms": 30.0, "cpu_ms": 4.0}
     present = {"ragdrop, in process": own, "other": other}

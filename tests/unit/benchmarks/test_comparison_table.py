@@ -43,7 +43,7 @@ def test_a_better_number_of_a_framework_stands_in_bold() -> None:
     assert len(lines) == 8
 
 
-def test_what_other_benchmarks_kept_comes_in_rows_of_its_own() -> None:
+def test_what_other_benchmarks_stored_comes_in_its_own_rows() -> None:
     counts = {"counts": [{"stale": 1, "double": 2, "missing": 3}]}
     none = {"counts": [{"stale": 0, "double": 0, "missing": 0}]}
     systems = {"ragdrop": none, "LangChain, hybrid": counts, "LangChain, vector": none}
@@ -55,7 +55,7 @@ def test_what_other_benchmarks_kept_comes_in_rows_of_its_own() -> None:
     assert change_rows(more["change"], ["LangChain"])[0].endswith("| **0** | 6 |")
 
 
-def test_ingest_is_told_beside_embedding_and_the_second_run_beside_the_first() -> None:
+def test_ingest_is_reported_beside_embedding_and_the_second_run_beside_the_first() -> None:
     own = {"first": {"wall_s": 12.0, "busy_s": 10.0}, "unchanged": {"wall_s": 0.1}}
     other = {"first": {"wall_s": 11.0, "busy_s": 10.0}, "unchanged": {"wall_s": 1.1}}
     present = record("peers_ingest", {"systems": {"ragdrop": own, "txtai, hybrid": other}})
@@ -66,7 +66,7 @@ def test_ingest_is_told_beside_embedding_and_the_second_run_beside_the_first() -
     assert again.endswith("| **120** | 10 |")
 
 
-def test_answers_are_told_as_shares_of_false_sentences_and_of_questions_about_nothing() -> None:
+def test_answers_are_reported_as_shares_of_false_sentences_and_of_questions_about_nothing() -> None:
     own = {"outcomes": {"faults": [1, 20], "out of the corpus": [0, 10]}}
     other = {"outcomes": {"faults": [20, 20], "out of the corpus": [5, 10]}}
     present = record("peers_answers", {"systems": {"ragdrop": own, "Haystack": other}})
@@ -77,7 +77,7 @@ def test_answers_are_told_as_shares_of_false_sentences_and_of_questions_about_no
     assert about_nothing.endswith("| **0 %** | 50 % |")
 
 
-def test_cold_starts_are_told_of_the_functions_that_answer() -> None:
+def test_cold_starts_are_reported_of_the_functions_that_answer() -> None:
     functions = {
         "query": {"ours": True, "job": "answer", "ready_cpu_s": 0.5, "size_bytes": 40e6},
         "sweep": {"ours": True, "job": None, "ready_cpu_s": 0.1, "size_bytes": 4e6},

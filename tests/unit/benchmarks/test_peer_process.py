@@ -83,7 +83,7 @@ def test_several_callers_get_the_answers_of_their_own_questions_in_order(peer: P
     assert len(set(found["cpu_ms"])) == 1
 
 
-def test_adding_tells_chunks_times_and_the_peak_of_memory(peer: PeerProcess) -> None:
+def test_adding_reports_chunks_times_and_the_peak_of_memory(peer: PeerProcess) -> None:
     reported = peer.ask("add", documents=DOCUMENTS)
 
     assert reported["chunks"] == 6
@@ -91,7 +91,7 @@ def test_adding_tells_chunks_times_and_the_peak_of_memory(peer: PeerProcess) -> 
     assert reported["peak_mb"] > 1
 
 
-def test_an_error_of_a_framework_is_told_and_the_next_request_is_answered(peer: PeerProcess) -> None:
+def test_an_error_of_a_framework_is_reported_and_the_next_request_is_answered(peer: PeerProcess) -> None:
     with pytest.raises(PeerError, match="ValueError: no such query"):
         peer.ask("search", queries=["crash"], limit=1)
 
@@ -108,6 +108,6 @@ def test_a_program_that_does_not_answer_in_time_is_an_error_and_is_ended(peer: P
         peer.ask("search", queries=["hang"], limit=1, timeout_s=0.2)
 
 
-def test_a_framework_that_is_not_installed_is_told_with_the_command_that_installs_it(tmp_path: Path) -> None:
+def test_a_framework_that_is_not_installed_is_reported_with_the_command_that_installs_it(tmp_path: Path) -> None:
     with pytest.raises(PeerError, match="make bench-env"), PeerProcess("langchain", root=tmp_path):
         pass

@@ -7,7 +7,7 @@ from pathlib import Path
 from checks.dependency_audit import Audit, locks, pins
 
 
-def test_what_could_not_be_looked_up_is_told_and_fails_only_where_an_audit_is_required() -> None:
+def test_what_could_not_be_looked_up_is_reported_and_fails_only_where_an_audit_is_required() -> None:
     audit = Audit()
     audit.add({"dependencies": [{"name": "a", "skip_reason": "Dependency not found"}, {"name": "b", "vulns": []}]})
 

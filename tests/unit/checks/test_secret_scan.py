@@ -10,7 +10,7 @@ from checks.secret_scan import KNOWN, ROOT, unknown
 ENTRY: dict[str, Any] = {"type": "AWS Access Key", "line_number": 7, "hashed_secret": "ab12"}
 
 
-def test_a_secret_that_nobody_listed_is_told_by_its_place_and_hash() -> None:
+def test_a_secret_that_nobody_listed_is_reported_by_its_place_and_hash() -> None:
     assert unknown({"a.py": [ENTRY]}, {}) == ["a.py:7: AWS Access Key (ab12)"]
 
 

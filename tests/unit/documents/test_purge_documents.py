@@ -87,7 +87,7 @@ def test_a_document_that_was_deleted_before_can_be_purged(world: World) -> None:
     assert world.state.keys() == []
 
 
-def test_a_purged_document_can_be_put_anew(world: World) -> None:
+def test_a_purged_document_can_be_put_again(world: World) -> None:
     world.put("team/a.md", "Old words.")
     purge(world, "team/a.md")
     world.changed("team/a.md")  # the events of the versions that went

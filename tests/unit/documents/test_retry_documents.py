@@ -54,7 +54,7 @@ def test_a_document_that_still_fails_says_so_again(world: World) -> None:
     assert (head.status, head.error and head.error.code) == ("failed", "EMPTY_DOCUMENT")
 
 
-def test_while_it_is_tried_again_the_last_good_revision_goes_on_answering(world: World) -> None:
+def test_while_it_is_tried_again_the_last_good_revision_continues_to_answer(world: World) -> None:
     world.put("team/a.md", "The pump is blue.")
     failed_by_a_dependency(world)
 

@@ -54,7 +54,7 @@ def test_a_small_edit_of_another_vault_stays_in_its_batch(lane: Lane) -> None:
     assert {each.group for each in lane.queue.moved} == {"acme/large"}
 
 
-def test_a_vault_that_goes_on_changing_much_stays_in_the_bulk_lane(lane: Lane) -> None:
+def test_a_vault_that_continues_to_change_much_stays_in_the_bulk_lane(lane: Lane) -> None:
     lane.take("large", 200)
     lane.now_s += WINDOW_S
 

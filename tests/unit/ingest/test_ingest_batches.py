@@ -61,7 +61,7 @@ def test_a_batch_is_written_and_refreshed_once(world: World) -> None:
     assert len(world.texts("text")) == 3
 
 
-def test_the_chunks_of_the_documents_of_a_batch_are_kept_at_once(world: World) -> None:
+def test_the_chunks_of_the_documents_of_a_batch_are_stored_at_once(world: World) -> None:
     for name in "ab":
         world.put(f"team/{name}.md", f"Text {name}.", ingest=False)
     both, put = Barrier(2, timeout=10), world.state.put

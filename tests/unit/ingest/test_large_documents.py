@@ -49,7 +49,7 @@ def test_what_does_not_fit_is_handed_over_and_invisible_until_it_is_done(world: 
     assert world.texts("alpha") != []
 
 
-def test_the_record_tells_how_many_chunks_are_done_while_the_rest_is_unknown(world: World) -> None:
+def test_the_record_reports_how_many_chunks_are_done_while_the_rest_is_unknown(world: World) -> None:
     one_part_at_a_time(world)
     world.put(PATH, text_of("alpha"))
 

@@ -23,7 +23,7 @@ def world() -> World:
     return large_world()
 
 
-def test_a_worker_that_died_goes_on_where_it_was(world: World) -> None:
+def test_a_worker_that_died_continues_where_it_was(world: World) -> None:
     one_part_at_a_time(world)
     world.put(PATH, text_of("alpha"))
     [message] = world.handed_over()
@@ -49,7 +49,7 @@ def test_a_worker_that_died_goes_on_where_it_was(world: World) -> None:
     assert world.chunk_count() == world.head(PATH).chunk_count
 
 
-def test_the_first_worker_that_died_after_the_text_was_kept_does_not_start_over(world: World) -> None:
+def test_the_first_worker_that_died_after_the_text_was_stored_does_not_start_over(world: World) -> None:
     upsert = world.index.upsert
 
     def die(*_: object) -> None:

@@ -172,7 +172,7 @@ def test_a_scan_whose_first_page_takes_too_long_is_given_back_and_fails_in_the_e
     assert world.head(PATH).status is Status.FAILED
 
 
-def test_a_scan_behind_another_one_in_its_batch_goes_on_without_a_failure() -> None:
+def test_a_scan_behind_another_one_in_its_batch_continues_without_a_failure() -> None:
     world = ScanWorld()
     paths = [f"team/{number}.pdf" for number in range(3)]
     for number, path in enumerate(paths):

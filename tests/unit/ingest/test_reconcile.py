@@ -130,7 +130,7 @@ def test_the_same_message_takes_its_own_claim_over(world: World) -> None:
     assert world.texts("text") == ["Text."]
 
 
-def test_a_dependency_failure_gives_the_message_back_with_a_visibility_of_its_own(world: World) -> None:
+def test_a_dependency_failure_gives_the_message_back_with_its_own_visibility(world: World) -> None:
     world.put("team/pump.md", "Text.", ingest=False)
     world.embedder.fail_with = OUTAGE
 
@@ -201,7 +201,7 @@ def test_no_record_is_begun_with_under_twenty_seconds_left(world: World) -> None
     assert world.registry.head(world.key("team/pump.md")) is None
 
 
-def test_an_object_that_changes_between_look_and_claim_is_looked_at_again(world: World) -> None:
+def test_an_object_that_changes_between_look_and_claim_is_rechecked(world: World) -> None:
     world.put("team/pump.md", "First.", ingest=False)
     claim = world.registry.claim
 

@@ -53,13 +53,13 @@ def test_chunks_come_back_with_their_vectors_pages_and_contexts(store: RevisionS
     assert store.chunk_count(KEY, 1, "index") == 1
 
 
-def test_what_is_not_kept_is_none(store: RevisionStore) -> None:
+def test_what_is_not_stored_is_none(store: RevisionStore) -> None:
     assert store.open(KEY, 1) is None
     assert store.read_span(KEY, 1, 0, 5) is None
     assert store.chunk_count(KEY, 1, "index") is None
 
 
-def test_a_long_text_has_parts_whose_chunks_are_kept_one_by_one() -> None:
+def test_a_long_text_has_parts_whose_chunks_are_stored_one_by_one() -> None:
     small = RevisionStore(MemoryObjectStore("state"), part_characters=12)
     kept = small.write_text(KEY, 1, ParsedDocument("one two\n\nthree four", "text", "text/plain"))
 

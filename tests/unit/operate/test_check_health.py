@@ -145,7 +145,7 @@ def test_a_dependency_behind_an_open_breaker_is_not_touched(world: World) -> Non
     assert world.embedding_models.calls == 0
 
 
-def test_a_model_that_the_endpoint_does_not_list_is_told(world: World) -> None:
+def test_a_model_that_the_endpoint_does_not_list_is_reported(world: World) -> None:
     world.chat_models.names = frozenset({"another:latest"})
     found = look(world)
     assert (statuses(found)["chat"], found.status) == ("unavailable", "degraded")
@@ -170,7 +170,7 @@ def test_a_deep_look_does_real_work(world: World) -> None:
     assert (world.embedder.calls, len(world.chat.asked), world.chat.max_tokens) == (1, 1, 1)
 
 
-def test_a_wrong_setting_is_told_without_its_text(world: World) -> None:
+def test_a_wrong_setting_is_reported_without_its_text(world: World) -> None:
     world.registry.fail_with = ConfigurationError("table secret-name does not exist")
 
     assert look(world).dependencies["registry"].detail == "it is not set up right"

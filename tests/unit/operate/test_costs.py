@@ -31,7 +31,7 @@ def test_documents_are_counted_by_what_became_of_them() -> None:
     assert [found[name] for name in names] == [2, 1, 1, 1, 1]
 
 
-def test_searches_are_told_from_those_of_the_cache() -> None:
+def test_searches_are_distinguished_from_those_of_the_cache() -> None:
     world = World()
     world.put("team/a.md", "The pump is red.")
     for text in ("pump", "pump", "red"):

@@ -106,7 +106,7 @@ def test_every_metric_is_provoked_by_something() -> None:
 
 
 @pytest.mark.parametrize("name", PROVOKED_BY)
-def test_a_metric_is_emitted_where_what_it_tells_of_happens_and_not_before(world: World, name: str) -> None:
+def test_a_metric_is_emitted_where_what_it_reports_happens_and_not_before(world: World, name: str) -> None:
     provoke, dependency = PROVOKED_BY[name]
     assert world.metrics.total(name, dependency) == 0
 
@@ -123,7 +123,7 @@ def test_a_throttle_counts_as_one_and_another_failure_does_not(world: World) -> 
     assert world.metrics.total("DependencyErrors", "embedding") == 2
 
 
-def test_a_question_is_told_in_one_line_with_its_zeros(world: World) -> None:
+def test_a_question_is_reported_in_one_line_with_its_zeros(world: World) -> None:
     a_question(world)
 
     told = {name: value for name, value, _ in world.metrics.seen if name in {"Errors", "Fallbacks", "CacheHits"}}

@@ -23,7 +23,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     return caplog
 
 
-def told(lines: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+def reported(lines: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     return [vars(record) for record in lines.records if "query_hash" in vars(record)]
 
 
@@ -40,7 +40,7 @@ def test_a_search_leaves_one_line_with_its_counts_stages_and_labels(
     world.search(SECRET, agent="bot", vaults=("team",))
     REQUEST_ID.reset(token)
 
-    first, second = told(lines)
+    first, second = reported(lines)
 
     assert (first["request_id"], first["tenant"], first["operation"], first["agent"]) == (
         "r-1",
@@ -60,8 +60,8 @@ def test_no_line_holds_the_question_or_what_the_documents_say(world: World, line
     world.search(SECRET)
     ask(world, SECRET)
 
-    assert len(told(lines)) == 2
-    assert not any(SECRET in str(record) for record in told(lines))
+    assert len(reported(lines)) == 2
+    assert not any(SECRET in str(record) for record in reported(lines))
 
 
 def test_equal_questions_of_two_tenants_have_different_digests(world: World, lines: pytest.LogCaptureFixture) -> None:
@@ -70,7 +70,7 @@ def test_equal_questions_of_two_tenants_have_different_digests(world: World, lin
         each.put("team/a.md", "alpha")
         each.search("alpha")
 
-    assert len({record["query_hash"] for record in told(lines)}) == 2
+    assert len({record["query_hash"] for record in reported(lines)}) == 2
 
 
 def test_the_key_of_the_digests_is_shared_and_asked_for_once(world: World, lines: pytest.LogCaptureFixture) -> None:
@@ -78,7 +78,7 @@ def test_the_key_of_the_digests_is_shared_and_asked_for_once(world: World, lines
     for each in (world, world, again):
         each.search("alpha")
 
-    assert len({record["query_hash"] for record in told(lines)}) == 1
+    assert len({record["query_hash"] for record in reported(lines)}) == 1
     assert world.telemetry.calls.count("hash_key") == 2
 
 
@@ -93,16 +93,16 @@ def test_without_the_store_a_key_of_the_environments_own_stands_in(
     world.now_s += KEY_RETRY_S
     world.search("alpha")
 
-    hashes = [record["query_hash"] for record in told(lines)]
+    hashes = [record["query_hash"] for record in reported(lines)]
 
     assert hashes[0] == hashes[1] != hashes[2]
 
 
-def test_an_answer_tells_its_tokens_and_the_models_time(world: World, lines: pytest.LogCaptureFixture) -> None:
+def test_an_answer_reports_its_tokens_and_the_models_time(world: World, lines: pytest.LogCaptureFixture) -> None:
     world.put("team/a.md", "alpha beta")
     ask(world, "alpha")
 
-    (line,) = told(lines)
+    (line,) = reported(lines)
 
     assert (line["operation"], line["answered"]) == ("ask", True)
     assert {"generate", "check", "embed"} <= set(line["timings_ms"])
@@ -113,10 +113,10 @@ def test_a_streamed_answer_is_one_line_at_its_end(world: World, lines: pytest.Lo
     world.put("team/a.md", "alpha beta")
     stream = world.app.generate.ask.stream(Question(Query("alpha")), world.caller, Deadline.after(10))
     next(stream)
-    assert told(lines) == []
+    assert reported(lines) == []
     list(stream)
 
-    assert [record["answered"] for record in told(lines)] == [True]
+    assert [record["answered"] for record in reported(lines)] == [True]
 
 
 def test_a_listener_who_leaves_is_a_query_without_an_answer(world: World, lines: pytest.LogCaptureFixture) -> None:
@@ -125,7 +125,7 @@ def test_a_listener_who_leaves_is_a_query_without_an_answer(world: World, lines:
     next(stream)
     stream.close()  # type: ignore[attr-defined]
 
-    (line,) = told(lines)
+    (line,) = reported(lines)
 
     assert (line["answered"], line["error_code"], line["results"]) == (False, None, 1)
 
@@ -136,7 +136,7 @@ def test_a_failure_says_which_component_failed_at_which_stage(world: World, line
     with pytest.raises(GenerationError):
         ask(world, "alpha")
 
-    (line,) = told(lines)
+    (line,) = reported(lines)
 
     assert (line["error_code"], line["error_component"], line["error_stage"]) == (
         "GENERATION_ERROR",
@@ -149,7 +149,7 @@ def test_a_search_that_nothing_served_says_why(world: World, lines: pytest.LogCa
     world.index.fail_with = DatabaseError("down", service="index")
     found = world.search("alpha")
 
-    (line,) = told(lines)
+    (line,) = reported(lines)
 
     assert (found.fallback_level, line["fallback_level"], line["error_code"]) == (3, 3, "DATABASE_ERROR")
     assert (line["error_component"], line["error_stage"]) == ("index", "retrieve")
@@ -159,4 +159,4 @@ def test_a_refused_query_names_the_code(world: World, lines: pytest.LogCaptureFi
     with pytest.raises(InvalidParamsError):
         world.search("alpha", vaults=("nowhere",))
 
-    assert [record["error_code"] for record in told(lines)] == ["INVALID_PARAMS"]
+    assert [record["error_code"] for record in reported(lines)] == ["INVALID_PARAMS"]

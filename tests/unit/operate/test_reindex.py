@@ -123,7 +123,7 @@ def test_an_ingest_that_began_before_the_reindex_still_reaches_the_new_index(wor
     assert world.texts("tide") == ["The tide is high."]
 
 
-def test_one_that_was_cut_off_goes_on_where_it_was(world: World) -> None:
+def test_one_that_was_cut_off_continues_where_it_was(world: World) -> None:
     fill(world)
 
     def stop(done: int, total: int) -> None:
@@ -171,7 +171,7 @@ def test_a_reader_that_still_knows_the_dropped_index_looks_up_the_new_one(world:
     world.app.operate.reindex.run(TENANT, smaller_chunks(world))
     world.app.operate.reindex.drop_previous(TENANT)
 
-    assert world.texts("tide at the lighthouse")  # within the seconds for which the tenant's item is remembered
+    assert world.texts("tide at the lighthouse")  # within the seconds for which the tenant's item is cached
 
 
 def test_a_failure_on_the_way_leaves_the_old_index_answering(world: World) -> None:

@@ -50,18 +50,18 @@ def remove(world: World, *, after: str = "", dry_run: bool = False, at_once: int
     return remover(world, at_once=at_once)(TENANT, Deadline.after(600), after=after, dry_run=dry_run)
 
 
-def kept(world: World) -> int:
+def stored(world: World) -> int:
     """Revisions of which something is in the state bucket."""
     names = [name for name in world.state.keys() if name.startswith("revisions/")]  # noqa: SIM118 - no dict
     return len({name.rsplit("/", 1)[0].removesuffix("/chunks") for name in names})
 
 
-def test_what_is_live_is_kept_however_old_it_is(world: World) -> None:
+def test_what_is_live_is_stored_however_old_it_is(world: World) -> None:
     world.put("team/a.md", "alpha")
     later(world, 400)
 
     assert remove(world).revisions == 0
-    assert kept(world) == 1
+    assert stored(world) == 1
 
 
 def test_a_replaced_revision_goes_30_days_after_it_was_replaced(world: World) -> None:
@@ -74,7 +74,7 @@ def test_a_replaced_revision_goes_30_days_after_it_was_replaced(world: World) ->
     later(world, 1)
     removed = remove(world)
 
-    assert (removed.revisions, kept(world)) == (1, 1)
+    assert (removed.revisions, stored(world)) == (1, 1)
     assert world.texts("alpha") == ["alpha two"]
 
 
@@ -87,7 +87,7 @@ def test_a_deleted_document_goes_30_days_after_its_delete(world: World) -> None:
 
     later(world, 1)
     assert remove(world).revisions == 1
-    assert kept(world) == 0
+    assert stored(world) == 0
 
 
 def test_a_document_restored_within_30_days_answers_again_and_embeds_nothing(world: World) -> None:
@@ -112,7 +112,7 @@ def test_a_dry_run_counts_and_removes_nothing(world: World) -> None:
 
     found = remove(world, dry_run=True)
 
-    assert (found.revisions, kept(world)) == (1, 1)
+    assert (found.revisions, stored(world)) == (1, 1)
     assert found.objects == remove(world).objects > 0
 
 
@@ -125,7 +125,7 @@ def test_a_run_looks_at_some_documents_and_the_next_ones_go_on_behind_them(world
     after, left = "", []
     for _ in range(3):
         after = remove(world, after=after, at_once=2).after
-        left.append(kept(world))
+        left.append(stored(world))
 
     assert left == [3, 1, 0]
     assert after == ""
@@ -138,7 +138,7 @@ def test_the_sweep_removes_and_reports_what_expired(world: World) -> None:
 
     report = world.app.operate.sweep(TENANT, Deadline.after(600))
 
-    assert (report.expired, kept(world)) == (1, 0)
+    assert (report.expired, stored(world)) == (1, 0)
     assert report.expired_objects == 3
 
 
@@ -149,7 +149,7 @@ def test_a_revision_of_which_nobody_noted_the_document_is_left_alone(world: Worl
     assert remove(world).revisions == 0
 
 
-def test_the_pending_revision_is_kept() -> None:
+def test_the_pending_revision_is_stored() -> None:
     head = replace(HEAD, status=Status.PENDING, revision=4)
 
     found = expired([DerivedRevision(number, 0.0, True) for number in (2, 3, 4)], head, now_s=100.0, age_s=50.0)

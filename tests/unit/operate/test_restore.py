@@ -156,7 +156,7 @@ def test_where_a_vault_keeps_the_last_good_version_it_answers_under_one_that_fai
     assert dict(report.failed) == {"EMPTY_DOCUMENT": 1}
 
 
-def test_a_restore_that_was_killed_goes_on() -> None:
+def test_a_restore_that_was_killed_continues() -> None:
     world = World()
     for number in range(5):
         world.put(f"team/{number}.md", f"The pump has number {number}.")
@@ -175,7 +175,7 @@ def test_a_restore_that_was_killed_goes_on() -> None:
     assert restore(left).indexed == 5
 
 
-def test_one_killed_before_the_settings_held_creates_the_tenant_once_more() -> None:
+def test_one_killed_before_the_settings_were_known_creates_the_tenant_once_more() -> None:
     world = World()
     world.put("team/.ragdrop.json", json.dumps(GOLDEN))
     left = without_registry(world)

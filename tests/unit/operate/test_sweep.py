@@ -86,7 +86,7 @@ def test_a_lost_event_of_a_sidecar_is_repaired(world: World) -> None:
     assert world.head("team/a.md").title == "Beside"
 
 
-def test_a_document_whose_message_was_lost_midway_is_looked_at_again(world: World) -> None:
+def test_a_document_whose_message_was_lost_midway_is_rechecked(world: World) -> None:
     world.put("team/a.md", "Words.", ingest=False)
     head = world.registry.claim(world.key("team/a.md"), None, _claim(world, "team/a.md"))
     assert head is not None
@@ -149,7 +149,7 @@ def test_a_listing_that_misses_half_of_a_vault_makes_the_sweep_refuse_loudly(cap
     assert "refused" in caplog.text
 
 
-def test_with_leave_a_mass_delete_is_told_and_ingest_asks_the_bucket_itself() -> None:
+def test_with_leave_a_mass_delete_is_reported_and_ingest_asks_the_bucket_itself() -> None:
     bucket = HalfBlind()
     world = filled(100, documents=bucket)
     bucket.unlisted = {f"{TENANT}/team/{number:03}.md" for number in range(50)}
@@ -188,7 +188,7 @@ def test_another_vault_is_swept_although_one_is_refused() -> None:
     assert world.queue.sent == [f"{TENANT}/zoo/new.md"]
 
 
-def test_a_dry_run_tells_all_and_changes_nothing(world: World) -> None:
+def test_a_dry_run_reports_all_and_changes_nothing(world: World) -> None:
     world.put("team/a.md", "Words.")
     world.put("team/b.md", "New.", ingest=False)
     world.registry.add_to_tenant(TENANT, vault="team", documents=7, chunks=7)
@@ -250,7 +250,7 @@ def test_chunks_of_a_revision_still_being_written_are_no_orphans(world: World) -
     assert world.chunk_count() == 2
 
 
-def test_a_sweep_that_was_cut_off_goes_on_behind_the_last_vault(world: World) -> None:
+def test_a_sweep_that_was_cut_off_continues_behind_the_last_vault(world: World) -> None:
     for vault in ("aa", "bb", "cc"):
         for number in range(3):
             world.put(f"{vault}/{number}.md", "Words.")

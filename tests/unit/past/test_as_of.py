@@ -83,7 +83,7 @@ def test_a_deleted_document_still_answers_for_the_time_when_it_was_there(world: 
     assert said(world, "pump") == {}
 
 
-def test_every_moment_of_a_long_history_says_what_held_then(world: World) -> None:
+def test_every_moment_of_a_long_history_says_what_was_true_then(world: World) -> None:
     moments = {}
     for number in range(5):
         world.put("team/pump.md", f"The pump holds {number} litres.")

@@ -176,7 +176,7 @@ def test_repeated_it_finds_everything_done(world: World) -> None:
     assert world.documents.head(world.key("team/pump.md").s3_key) == versions
 
 
-def test_a_call_that_was_cut_off_goes_on(world: World) -> None:
+def test_a_call_that_was_cut_off_continues(world: World) -> None:
     for number in range(20):
         world.put(f"team/{number:02d}.md", f"The pump has number {number}.")
     then = tick(world)
@@ -227,7 +227,7 @@ def test_so_many_deletions_are_refused_unless_they_are_allowed(world: World) -> 
     assert texts(world) == {}
 
 
-def test_a_version_that_is_not_kept_any_more_is_told(world: World) -> None:
+def test_a_version_that_is_not_stored_any_more_is_reported(world: World) -> None:
     first = world.put("team/pump.md", "The pump is red.")
     then = tick(world)
     world.put("team/pump.md", "The pump is blue.")

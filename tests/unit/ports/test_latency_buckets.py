@@ -24,7 +24,7 @@ def test_a_percentile_is_off_by_no_more_than_its_bucket(latencies_ms: list[float
     assert (BOUNDS_MS[bucket - 1] if bucket else 0.0) <= told <= BOUNDS_MS[bucket]
 
 
-def test_what_takes_longer_than_the_last_bound_is_told_as_that_bound() -> None:
+def test_what_takes_longer_than_the_last_bound_is_reported_as_that_bound() -> None:
     assert percentile_ms({bucket_of(1e9): 3}, 0.99) == 100_000.0
 
 

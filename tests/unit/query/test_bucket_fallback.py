@@ -112,7 +112,7 @@ def test_links_are_followed_in_the_bucket_index(world: FallbackWorld) -> None:
     assert [(one.key.path, one.linked_from.path) for one in found.linked] == [("valve.md", "start.md")]
 
 
-def test_with_s3_down_too_the_copies_that_are_held_answer(world: FallbackWorld) -> None:
+def test_with_s3_down_too_the_copies_that_are_cached_answer(world: FallbackWorld) -> None:
     world.cut()
     world.paths("pump")
     world.now_s += 3_600

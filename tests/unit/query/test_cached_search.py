@@ -89,7 +89,7 @@ def test_nothing_is_served_from_memory_while_the_registry_does_not_answer(world:
     assert served != "cache"
 
 
-def test_an_empty_answer_is_not_remembered(world: World) -> None:
+def test_an_empty_answer_is_not_cached(world: World) -> None:
     world.search("alpha")
 
     assert world.search("alpha").served_by != "cache"

@@ -38,7 +38,7 @@ def test_headings_and_title_count_as_what_stands_under_them_does() -> None:
     assert shares("pump code", hit("a", "QX-5521", "Codes", title="The pump")) == [1.0]
 
 
-def test_a_question_without_words_of_its_own_is_covered_by_nothing() -> None:
+def test_a_question_without_its_own_words_is_covered_by_nothing() -> None:
     assert shares("What is it?", hit("a", "What it is")) == [0.0]
     assert shares("?!", hit("a", "What it is")) == [0.0]
 

@@ -58,7 +58,7 @@ def hit(name: str, text: str) -> Hit:
         ("Who is Nowakowska?", "Ask Nowakowska.", "Ask Nowak."),
     ],
 )
-def test_what_is_named_exactly_is_held_apart_from_what_is_near(question: str, holding: str, near: str) -> None:
+def test_what_is_named_exactly_is_separated_from_what_is_near(question: str, holding: str, near: str) -> None:
     hits = [hit("holding.md", holding), hit("near.md", near)]
 
     assert exactness(question, hits).holders == {hits[0].chunk_id}

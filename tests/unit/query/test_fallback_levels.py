@@ -104,7 +104,7 @@ def test_all_is_well_at_level_1(world: World) -> None:
 @pytest.mark.parametrize(
     "error", [EMBEDDING_DOWN, ModelNotFoundError("no such model", service="embedding", retryable=False)]
 )
-def test_without_vectors_words_alone_answer_at_level_2(world: World, error: RagdropError) -> None:
+def test_without_vectors_lexical_search_alone_answer_at_level_2(world: World, error: RagdropError) -> None:
     world.embedder.fail_with = error
     found = world.search("pump")
 
@@ -112,7 +112,7 @@ def test_without_vectors_words_alone_answer_at_level_2(world: World, error: Ragd
     assert (len(found.documents), found.score_basis) == (1, "lexical")
 
 
-def test_without_k_nn_words_alone_answer_at_level_2(world: World) -> None:
+def test_without_k_nn_lexical_search_alone_answer_at_level_2(world: World) -> None:
     world.index.vector_error = UNREACHABLE["index"]
     found = world.search("pump")
 

@@ -51,7 +51,7 @@ def rows(followed: Followed) -> list[tuple[str, str, int, str]]:
     ]
 
 
-def test_a_linked_document_tells_where_it_was_linked_how_deep_and_by_which_words(world: World) -> None:
+def test_a_linked_document_reports_where_it_was_linked_how_deep_and_by_which_words(world: World) -> None:
     world.put("team/a.md", "root: see [the parts](sub/b%20c.md#seals) and [[Deep]]")
     world.put("team/sub/b c.md", "pump seal parts, and [back](../a.md), [on](/notes/c)")
     world.put("team/notes/c.md", "the seal of a pump")

@@ -38,7 +38,7 @@ def test_the_weight_is_the_share_of_the_vector_score() -> None:
     assert shown(blend(vector, lexical, weight=0.7)) == [("a", 0.7), ("b", 0.3)]
 
 
-def test_a_chunk_that_words_alone_found_counts_with_its_cosine() -> None:
+def test_a_chunk_that_lexical_search_alone_found_counts_with_its_cosine() -> None:
     worded = replace(hit("b", 5.0), cosine=0.4)
 
     fused = blend([hit("a", 0.8)], [worded], weight=0.6)

@@ -41,7 +41,7 @@ def bucket_world(folder: Path) -> World:
         ("สะพานเปิดเมื่อไร", "th"),
     ],
 )
-def test_a_short_question_tells_its_language_by_script_and_stop_words(text: str, language: str | None) -> None:
+def test_a_short_question_shows_its_language_by_script_and_stop_words(text: str, language: str | None) -> None:
     assert language_of(text) == language
 
 

@@ -13,7 +13,7 @@ from ragdrop.errors import DatabaseError
 from ragdrop.query.view import CACHED_S, LiveViews
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_registry import MemoryRegistry
-from tests.contract.registry_examples import buried, claimed, indexed
+from tests.contract.registry_examples import claimed, indexed, tombstoned
 
 PUMP, VALVE, LOST = (DocumentKey("acme", "team", name) for name in ("pump.md", "valve.md", "lost.md"))
 
@@ -82,7 +82,7 @@ def test_only_what_is_not_known_is_read(registry: MemoryRegistry, known: LiveVie
 
 def test_a_document_that_was_deleted_is_read_again(registry: MemoryRegistry, known: LiveViews) -> None:
     heads(known, PUMP, VALVE)
-    buried(registry, PUMP)
+    tombstoned(registry, PUMP)
 
     found = heads(known, PUMP, VALVE).found
 
@@ -153,9 +153,9 @@ def test_what_is_known_is_read_again_after_five_minutes(
     assert asked(registry, known, PUMP) == ["change_counts", "named_and_heads"]
 
 
-def test_a_tenant_that_is_made_anew_starts_with_nothing_known(registry: MemoryRegistry, known: LiveViews) -> None:
+def test_a_tenant_that_is_made_again_starts_with_nothing_known(registry: MemoryRegistry, known: LiveViews) -> None:
     before = heads(known, PUMP).found[PUMP]
-    buried(registry, PUMP)
+    tombstoned(registry, PUMP)
     registry.forget_document(PUMP)
     registry.forget_tenant("acme")
     after = indexed(registry, PUMP, title="Valves")  # the counts are at one again

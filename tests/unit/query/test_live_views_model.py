@@ -64,7 +64,7 @@ class Writer:
             return [lambda: self._go_on(registry, manifests, self.claimed)]
         return [
             *(lambda key=key: self._claim(registry, key) for key in KEYS),
-            *(lambda key=key: self._bury(registry, key) for key in KEYS if registry.head(key)),
+            *(lambda key=key: self._tombstone(registry, key) for key in KEYS if registry.head(key)),
         ]
 
     def _claim(self, registry: MemoryRegistry, key: DocumentKey) -> None:
@@ -86,7 +86,7 @@ class Writer:
         if self.done == len(self.order):
             self.claimed = None
 
-    def _bury(self, registry: MemoryRegistry, key: DocumentKey) -> None:
+    def _tombstone(self, registry: MemoryRegistry, key: DocumentKey) -> None:
         self.left -= 1
         head = registry.head(key)
         assert head is not None
@@ -331,7 +331,7 @@ def test_the_exploration_finds_a_registry_that_breaks_the_rules(broken: type[Mem
 
 
 @pytest.mark.parametrize("broken", [{"writer": ListedLater}, {"views": CountsReadLater}])
-def test_the_exploration_finds_a_manifest_that_is_held_by_counts_which_are_not_its(broken: Any) -> None:
+def test_the_exploration_finds_a_manifest_that_is_cached_by_counts_which_are_not_its(broken: Any) -> None:
     with pytest.raises(StaleAnswerError):
         explore(MemoryRegistry, (2, 0), **broken)
 

@@ -62,7 +62,7 @@ def test_a_model_that_fails_means_all_folders_and_a_warning(world: World) -> Non
     assert (rank(world).selected, rank(world).warning) == ((), ALL_FOLDERS)
 
 
-def test_the_model_is_told_only_of_folders_in_scope(world: World) -> None:
+def test_the_model_gets_only_folders_in_scope(world: World) -> None:
     world.chat.reply = '["hr/pay", "team/log"]'
 
     ranked = rank(world, Filters(vaults=("team",), folders=(Folder("log"),)))

@@ -25,7 +25,7 @@ def test_documents_that_links_name_as_they_are_written_cost_one_batch_read(world
     assert world.registry.calls == ["named_and_heads"]
 
 
-def test_what_only_a_name_tells_costs_a_second_one(world: World) -> None:
+def test_what_only_a_name_shows_costs_a_second_one(world: World) -> None:
     world.put("team/notes/b.md", "words")
     world.put("team/deep/C.md", "words")
 

@@ -95,7 +95,7 @@ def test_a_document_near_the_best_is_a_result_where_one_reaches_the_threshold() 
     assert judged_by(scores, Cutoff(0.7)) == (["a.md"], [])
 
 
-def test_where_none_reaches_the_threshold_the_three_nearest_are_told_as_such() -> None:
+def test_where_none_reaches_the_threshold_the_three_nearest_are_reported_as_such() -> None:
     scores = {f"{name}.md": (1.0 - place / 10, 0.6) for place, name in enumerate("abcd")}
 
     assert judged_by(scores, NEAR) == ([], ["a.md", "b.md", "c.md"])
@@ -213,7 +213,7 @@ def test_debug_is_cut_to_stay_under_its_bound_and_says_how_much_was_left_out() -
 
 
 @pytest.mark.parametrize("change", ["generation", "settings", "moves", "calibration", "active", "name"])
-def test_an_answer_is_remembered_under_everything_of_the_tenant_that_it_depends_on(world: World, change: str) -> None:
+def test_an_answer_is_cached_under_everything_of_the_tenant_that_it_depends_on(world: World, change: str) -> None:
     tenant = world.registry.tenant("acme")
     assert tenant is not None
     world.calibrate(Curve(0.4, 0.1))
@@ -234,7 +234,7 @@ def test_an_answer_is_remembered_under_everything_of_the_tenant_that_it_depends_
 @pytest.mark.parametrize(
     "field", [{"limit": 3}, {"mode": "fast"}, {"tags": ("a",)}, {"expand": "document"}, {"include_critical": False}]
 )
-def test_an_answer_is_remembered_under_everything_of_the_request_but_the_agent(
+def test_an_answer_is_cached_under_everything_of_the_request_but_the_agent(
     world: World, field: dict[str, object]
 ) -> None:
     tenant = world.registry.tenant("acme")

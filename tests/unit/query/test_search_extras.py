@@ -30,7 +30,7 @@ def test_the_folders_that_the_model_chose_come_behind_the_preferred_ones_and_bef
     assert folders(world, rank_folders=True, mode="fast")[0] == "alpha"
 
 
-def test_debug_tells_the_folders_chosen_and_those_there_were(world: World) -> None:
+def test_debug_reports_the_folders_chosen_and_those_there_were(world: World) -> None:
     world.chat.reply = '["team/gamma"]'
 
     explanation = world.search("pump", rank_folders=True, debug=True).explanation
@@ -40,7 +40,7 @@ def test_debug_tells_the_folders_chosen_and_those_there_were(world: World) -> No
     assert explanation.folders_available == ["team/alpha", "team/beta", "team/gamma"]
 
 
-def test_a_ranking_that_fails_makes_the_answer_degraded_and_is_not_remembered(world: World) -> None:
+def test_a_ranking_that_fails_makes_the_answer_degraded_and_is_not_cached(world: World) -> None:
     world.chat.fail_with = GenerationError("down", service="chat")
 
     found = world.search("pump", rank_folders=True)
@@ -49,7 +49,7 @@ def test_a_ranking_that_fails_makes_the_answer_degraded_and_is_not_remembered(wo
     assert world.search("pump", rank_folders=True).served_by == "index"
 
 
-def test_a_reranker_moves_the_best_and_its_failure_is_told() -> None:
+def test_a_reranker_moves_the_best_and_its_failure_is_reported() -> None:
     world, reranker = World(), WordReranker()
     world.app.ports.reranker = reranker
     world.put("team/a.md", "pump pump pump pump")

@@ -71,7 +71,7 @@ def test_a_store_that_fails_does_not_fail_a_question(world: World) -> None:
     assert world.texts("alpha") == ["alpha"]
 
 
-def test_a_record_tells_how_often_answers_held_the_document(world: World) -> None:
+def test_a_record_reports_how_often_answers_used_the_document(world: World) -> None:
     world.put("team/a.md", "alpha")
     world.telemetry.add_use(world.key("team/a.md"), 3, "2026-01-02T03:04:05Z")
 
@@ -82,7 +82,7 @@ def test_a_record_tells_how_often_answers_held_the_document(world: World) -> Non
     assert world.app.documents.document_service.record(world.caller, world.key("team/a.md")).usage is None
 
 
-def test_unused_documents_are_those_that_no_answer_held_since_and_that_are_not_younger(world: World) -> None:
+def test_unused_documents_are_those_that_no_answer_used_since_and_that_are_not_younger(world: World) -> None:
     for name in ("often", "seldom", "never"):
         world.put(f"team/{name}.md", "alpha")
     world.telemetry.add_use(world.key("team/often.md"), 9, "2027-03-01T00:00:00Z")
