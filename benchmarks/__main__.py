@@ -197,7 +197,7 @@ def summary(outcomes: Sequence[JobOutcome]) -> str:
 
     >>> print(summary([JobOutcome("a", STORED, 61.4), JobOutcome("b", FAILED, 2.0, 3)]))
     benchmark  seconds  outcome
-    a               61  kept
+    a               61  stored
     b                2  failed (exit code 3)
     """
     width = max(map(len, ["benchmark", *(each.name for each in outcomes)]))
@@ -261,7 +261,7 @@ def main() -> int:
 
 
 def quick(options: argparse.Namespace) -> int:
-    """The quick forms, which share one node, then the tables of what they kept."""
+    """The quick forms, which share one node, then the tables of what they stored."""
     names = options.names or [name for name, each in BENCHMARKS.items() if "--quick" in each.options]
     jobs = [BenchmarkJob(name, command_of(name, "--quick"), 60 * QUICK_MIN) for name in names]
     limit_s = 3_600 * options.hours

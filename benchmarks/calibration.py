@@ -252,13 +252,13 @@ def words_table(measured: Sequence[Measured]) -> Grid:
 
 def reliability_table(measured: Sequence[Measured]) -> Grid:
     rows = [(each.name, f"{mean:.4f}", f"{own:.4f}") for each in measured for mean, own in reliability(each)]
-    return Grid(("collection", "relevance of a question's best hit, mean of a bin", "share of its own questions"), rows)
+    return Grid(("collection", "relevance of a question's best hit, mean of a bin", "share of own questions"), rows)
 
 
 def reliability(measured: Measured) -> list[tuple[float, float]]:
     """For each bin of the best hit's relevance: its mean, and the share of questions that are the collection's own.
 
-    A question of another collection weighs so much that both kinds weigh the same.
+    A question of another collection has the weight at which both kinds weigh the same.
     """
     scored = [
         (each.relevance(measured.fit), name == measured.name)
@@ -293,7 +293,7 @@ def broken(measured: Sequence[Measured]) -> list[str]:
         for name in each.found:
             share = each.passing(each.fit, name)
             if name == each.name and share < REQUIRED_OWN:
-                wrong.append(f"{name}: only {percent(share)} of its own questions are answered")
+                wrong.append(f"{name}: only {percent(share)} of the own questions are answered")
             if name != each.name and 1 - share < REQUIRED_FOREIGN:
                 wrong.append(f"{each.name}: only {percent(1 - share)} of the questions of {name} find nothing")
     return wrong

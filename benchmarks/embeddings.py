@@ -308,7 +308,7 @@ def in_thread(app: Starlette) -> Iterator[str]:
 
 
 class CachedModel:
-    """The local default model behind the vectors that earlier runs kept."""
+    """The local default model behind the vectors that earlier runs stored."""
 
     name, dimension = MODEL, DIMENSION
 

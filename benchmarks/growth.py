@@ -232,7 +232,7 @@ def main() -> int:
 
 
 def _measured(parts: Sequence[str], *, quick: bool, write: bool) -> dict[str, Any]:
-    """What the parts found, each kept as soon as it is known, with what was kept of the others."""
+    """What the parts found, each stored as soon as it is known, with what was stored of the others."""
     record = records.read("growth", records.QUICK if quick else records.WHOLE) if write else None
     stored = record.results if record else {}
     found: dict[str, Any] = {name: stored[name] for name in stored if name in {*PARTS, "server"}}

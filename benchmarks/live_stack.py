@@ -49,7 +49,7 @@ class Watch:
         ]
 
     def cpu_s(self, first_s: float, last_s: float) -> dict[str, float]:
-        """Processor seconds by role between two moments; of a process that was new, all of its own."""
+        """Processor seconds by role between two moments; of a process that was new, all of them."""
         between = [usages for at_s, usages in self.seen if first_s <= at_s <= last_s]
         spent: dict[str, float] = {}
         for pid in {pid for usages in between for pid in usages}:

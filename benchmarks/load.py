@@ -298,7 +298,7 @@ class Load:
 def start_functions(stack: LiveStack, asked: Sequence[str], together: int) -> float:
     """Ask *together* questions at once until all are answered soon; the slowest of the last ones, milliseconds.
 
-    Each concurrent call has a function's process of its own here, whose first call unpacks the layer and pays the
+    Each concurrent call has its own process of a function here, whose first call unpacks the layer and pays the
     imports: without this a load begins with so many of these at once that none gets a core.
     """
 

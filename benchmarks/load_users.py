@@ -40,7 +40,7 @@ class Person(FastHttpUser):
     connection_timeout = network_timeout = 30.0
 
     def wait_time(self) -> float:
-        """Seconds to the next question: with equal pauses, users whom one slow moment held up ask in step for ever."""
+        """Seconds to the next question: with equal pauses, users whom one slow moment delayed ask in step for ever."""
         return random.uniform(*PAUSE) * PLAN["pause_s"] if PLAN["paced"] else 0.0
 
     def post(self, kind: str, headers: dict[str, str], question: str) -> None:

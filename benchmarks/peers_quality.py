@@ -96,7 +96,7 @@ def own(collection: Collection, model: LocalEmbeddings, url: str) -> dict[str, S
 
 
 def others(collection: Collection, node: str, embeddings: str, reported: dict[str, Any]) -> dict[str, Scores]:
-    """Every configuration of every framework; *told* receives what each says of itself."""
+    """Every configuration of every framework; *reported* receives what each says of itself."""
     documents = [{"id": each.id, "title": each.title, "text": each.markdown.strip()} for each in collection.documents]
     questions = list(collection.questions.values())
     measured = {}

@@ -176,7 +176,7 @@ def fill(peer: PeerProcess, sources: list[dict[str, str]], limit_s: float = FILL
     """Add the documents; every one has to be one chunk, so that all search the same number.
 
     Returns:
-        Seconds of wall time and of its own processor time.
+        Seconds of wall time and of processor time.
 
     Raises:
         PeerError: It did not add them, or not in *limit_s*.

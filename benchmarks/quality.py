@@ -99,7 +99,7 @@ def table(results: Mapping[str, Measured]) -> Grid:
 
 
 def shortfalls(results: Mapping[str, Measured]) -> list[str]:
-    """Where the default is under its floor, or not above one of its own parts."""
+    """Where the default is under its floor, or not above one of its parts."""
     found = []
     for name, measured in results.items():
         gains = {way: mean([row[0] for row in measured[way]]) for way in ("default", "vector alone", "lexical alone")}

@@ -39,7 +39,7 @@ class Benchmark:
         timed: Whether it measures time, and so runs alone; others run two at a time.
         options: --quick, if it has that besides --write.
         by_name: Whether a run without names leaves it out: it embeds for minutes the first time, or starts a stack.
-        keeps: Its records, if they are not one of its own name.
+        keeps: Its records, if they are not one of that name.
         command: Its module and options, if these are not its name alone.
     """
 

@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found = soak(place, emulated.client("sqs"), queue_url, minutes=options.minutes, seed=options.seed)
             print("\n".join([*soak_rows(found), *found["problems"][:20]]), flush=True)
     except LaunchError as exc:
-        sys.exit(f"the soak could not be held: {exc}")
+        sys.exit(f"the soak could not be run: {exc}")
     if options.write:
         keep("soak", found)
     return int(bool(found["problems"]) or found["drained_s"] is None)

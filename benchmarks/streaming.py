@@ -27,7 +27,7 @@ from testing.models import ScriptedChatModel
 from tests.served import answering_api, served
 from tests.world import World
 
-TOKENS, ROUNDS, FIRSTS = 10_000, 7, 30
+TOKENS, ROUNDS, FIRST_TOKENS = 10_000, 7, 30
 FIRST_BUDGET_MS, RELAY_BUDGET = 20.0, 1.2
 SENTENCE = "The pump of hall {n} was built in 19{n} and holds {n}5 litres of water."
 
@@ -67,7 +67,7 @@ def main() -> int:
 
     with served(api) as url, httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
         chat.reply = "The pump is old [1]."
-        first_tokens = [_first_token_ms(client, chat) for _ in range(FIRSTS)][5:]
+        first_tokens = [_first_token_ms(client, chat) for _ in range(FIRST_TOKENS)][5:]
         words = " ".join(f"word{n}" if n % 12 else f"word{n}. [1]" for n in range(TOKENS))
         chat.reply = words
         pairs = [(_whole_s(client, "/ask"), _whole_s(client, "/relay")) for _ in range(ROUNDS)]

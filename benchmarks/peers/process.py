@@ -138,7 +138,7 @@ def _ended(number: int, _frame: object) -> None:
 
 @contextmanager
 def shared_node() -> Iterator[str]:
-    """The URL of a node for this block: the one that the run of several benchmarks has started, else one of its own.
+    """The URL of a node for this block: the one that the run of several benchmarks has started, else a separate one.
 
     A SIGTERM ends the block like an exception.
     """
@@ -184,7 +184,7 @@ class Contender:
 def running(
     name: str, *, opensearch_url: str, embedding_url: str, label: str, command: list[str] | None = None, **more: Any
 ) -> Iterator[Contender]:
-    """A framework that `switch` sets up; its index, which *label* tells apart, goes in the end."""
+    """A framework that `switch` sets up; its index, which *label* distinguishes, goes in the end."""
     index = "peer-" + hashlib.sha256(f"{name} {label}".encode()).hexdigest()[:12]
     place = {"embedding_url": embedding_url, "embedding_model": MODEL, "dimension": DIMENSION}
     with PeerProcess(name, command=command) as peer:

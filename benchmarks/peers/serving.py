@@ -40,7 +40,7 @@ from typing import Any
 
 SERVE_TIMEOUT_S = 30.0
 SOURCES = 5  # chunks that an answer is written from
-CANDIDATES = 3  # chunks asked for a document wanted, as in ragdrop, so that ten documents can come of chunks
+CANDIDATES = 3  # chunks asked for a required document, as in ragdrop, so that ten documents can come of chunks
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ class Remote:
 
 
 class Txtai(Peer):
-    """The index, kept in memory."""
+    """The index, in memory."""
 
     distributions = ("txtai", "faiss-cpu")
     shared = False

@@ -187,8 +187,8 @@ def watch(
 
     `ragdrop watch VAULT` prints each change of the vault as it happens, from now on or from --since.
 
-    `ragdrop watch DIR --vault VAULT` sends what changes in the folder and deletes what goes.  It keeps no file of its
-    own: at its start it compares the folder with the vault, so it may be ended and started at any time.  It compares
+    `ragdrop watch DIR --vault VAULT` sends what changes in the folder and deletes what goes.  It writes no
+    file: at its start it compares the folder with the vault, so it may be ended and started at any time.  It compares
     again in its first minutes, as what an ended process sent last may appear late.  What the vault has and the folder
     has not is deleted at the start too, after it has asked or with --yes.  A file is sent once two
     looks in a row find it the same.  Where over 20 % and over 20 documents vanish at once, nothing is deleted until
