@@ -92,7 +92,7 @@ def test_rollback_lets_the_old_index_answer_again(filled: CommandLine) -> None:
     result = filled.run("reindex", "--tenant", TENANT, "--rollback")
 
     assert result.exit_code == 0
-    assert result.stdout.startswith(f"acme: {OLD} answers again, {NEW} is kept\n")
+    assert result.stdout.startswith(f"acme: {OLD} answers again, {NEW} stays\n")
     assert tenant(filled).active.name == OLD
 
 
