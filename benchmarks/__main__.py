@@ -315,10 +315,7 @@ def planned(names: Sequence[str], last: records.BenchmarkRecord | None) -> list[
     took = {name: each["seconds"] for name, each in last.results["runs"].items() if each["seconds"]} if last else {}
     return [
         BenchmarkJob(
-            name,
-            command_of(name),
-            took.get(name, 60 * BENCHMARKS[name].minutes),
-            shares=not BENCHMARKS[name].timed,
+            name, command_of(name), took.get(name, 60 * BENCHMARKS[name].minutes), shares=not BENCHMARKS[name].timed
         )
         for name in names
     ]

@@ -177,10 +177,7 @@ def peer_life(
 def change_table(found: Mapping[str, Any]) -> str:
     """A line a system, then a line a step with what went wrong there."""
     systems = found["systems"]
-    lines = [
-        "| after all steps | stale hits | duplicates | missing | how it is updated |",
-        "|---|---|---|---|---|",
-    ]
+    lines = ["| after all steps | stale hits | duplicates | missing | how it is updated |", "|---|---|---|---|---|"]
     for name, each in systems.items():
         total = sum((Counts(**counts) for counts in each["counts"]), Counts())
         lines.append(f"| {name} | {total.stale} | {total.double} | {total.missing} | {each['settings']} |")

@@ -92,12 +92,7 @@ class MemoryChunkIndex:
             raise failed[0]
         return found
 
-    def overlaid(
-        self,
-        index: IndexRef,
-        chunks: Sequence[IndexedChunk],
-        deadline: Deadline,
-    ) -> SearchableIndex:
+    def overlaid(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> SearchableIndex:
         self.calls.append("overlaid")
         return MemoryOverlay(self, chunks)
 
@@ -115,11 +110,7 @@ class MemoryChunkIndex:
         ]
 
     def nearest_of(
-        self,
-        index: IndexRef,
-        vector: Vector | None,
-        revisions: Sequence[tuple[DocumentKey, int]],
-        deadline: Deadline,
+        self, index: IndexRef, vector: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
     ) -> list[Hit]:
         self._called("nearest_of", deadline)
         found: dict[tuple[DocumentKey, int], list[IndexedChunk]] = {}

@@ -55,10 +55,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
             return self._batch((), keys)[1]
 
     def named_and_heads(
-        self,
-        names: Collection[Name],
-        keys: Collection[DocumentKey],
-        deadline: Deadline,
+        self, names: Collection[Name], keys: Collection[DocumentKey], deadline: Deadline
     ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
         with self._call("named_and_heads"):
             return self._batch(names, keys)

@@ -93,22 +93,12 @@ class ScriptedChatModel:
         self.max_tokens: int | None = None
 
     def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        deadline: Deadline,
-        model: str | None = None,
+        self, messages: Sequence[Message], *, max_tokens: int, deadline: Deadline, model: str | None = None
     ) -> Completion:
         return self._said(messages, max_tokens, deadline, model)
 
     def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        deadline: Deadline,
-        model: str | None = None,
+        self, messages: Sequence[Message], *, max_tokens: int, deadline: Deadline, model: str | None = None
     ) -> Iterator[str | Completion]:
         completion = self._said(messages, max_tokens, deadline, model)
         ended = False

@@ -120,10 +120,7 @@ class FastembedModel:
 
     def __init__(self, name: str, home: Path) -> None:
         from fastembed import TextEmbedding  # type: ignore[import-not-found, import-untyped, unused-ignore]
-        from fastembed.common.model_description import (  # type: ignore[import-not-found, import-untyped, unused-ignore]
-            ModelSource,
-            PoolingType,
-        )
+        from fastembed.common.model_description import ModelSource, PoolingType  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
         self.name = name
         # One thread a batch and several batches at once: threads of one batch wait for each other, which on a busy

@@ -94,10 +94,7 @@ def test_every_role_is_taken_by_lambda_alone(template: Resource) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "policy_kind", "place"),
-    [
-        ("AWS::S3::Bucket", "AWS::S3::BucketPolicy", "Bucket"),
-        ("AWS::SQS::Queue", "AWS::SQS::QueuePolicy", "Queues"),
-    ],
+    [("AWS::S3::Bucket", "AWS::S3::BucketPolicy", "Bucket"), ("AWS::SQS::Queue", "AWS::SQS::QueuePolicy", "Queues")],
 )
 def test_every_bucket_and_queue_refuses_whatever_comes_without_tls(
     template: Resource, kind: str, policy_kind: str, place: str

@@ -51,8 +51,7 @@ def test_a_write_takes_the_units_of_the_larger_item(table: tuple[str, Any], old:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [(None, "indexed"), ("indexed", "pending"), ("indexed", "indexed"), ("indexed", None), (None, None)],
+    ("old", "new"), [(None, "indexed"), ("indexed", "pending"), ("indexed", "indexed"), ("indexed", None), (None, None)]
 )
 @pytest.mark.parametrize("size", [10, 1_500])
 def test_the_listing_takes_units_where_what_it_holds_changes(

@@ -12,15 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ragdrop.domain.chunks import CandidateQuery, Filters, vector
-from tests.contract.chunk_index_suite import (
-    DIMENSION,
-    ENGINES,
-    Engine,
-    chunk_index_engine,
-    now,
-    paths,
-    random_vector,
-)
+from tests.contract.chunk_index_suite import DIMENSION, ENGINES, Engine, chunk_index_engine, now, paths, random_vector
 
 
 @pytest.fixture(params=ENGINES)

@@ -96,8 +96,5 @@ def test_an_emulator_that_nobody_named_is_recognised_and_nothing_else_is() -> No
 
 
 def test_a_server_that_is_no_emulator_lacks_every_service() -> None:
-    with (
-        health_page("/", {}) as url,
-        pytest.raises(LaunchError, match=r"lacks apigateway, cloudformation, .*sts"),
-    ):
+    with health_page("/", {}) as url, pytest.raises(LaunchError, match=r"lacks apigateway, cloudformation, .*sts"):
         attach(url, with_secrets=False)

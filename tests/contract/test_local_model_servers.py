@@ -133,8 +133,7 @@ def test_tokens_are_counted(embeddings: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "status"),
-    [({"input": ""}, 400), ({"input": []}, 400), ({"input": "a", "model": "nope"}, 404), ("{", 400)],
+    ("body", "status"), [({"input": ""}, 400), ({"input": []}, 400), ({"input": "a", "model": "nope"}, 404), ("{", 400)]
 )
 def test_a_bad_request_gets_an_error_of_the_protocol(embeddings: httpx.Client, body: object, status: int) -> None:
     content = body if isinstance(body, str) else json.dumps(body)

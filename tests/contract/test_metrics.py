@@ -58,10 +58,7 @@ def test_the_dimensions_are_stage_and_dependency_and_the_line_names_its_function
 
     told = line(capsys)
 
-    assert told["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [
-        ["stage"],
-        ["stage", "dependency"],
-    ]
+    assert told["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["stage"], ["stage", "dependency"]]
     assert (told["stage"], told["function"], told["dependency"]) == ("stack-dev", "query", "chat")
     assert "service" not in told
 

@@ -60,9 +60,7 @@ def test_a_search_without_links_is_one_request_for_candidates_and_one_for_texts_
     assert (first, searches(connection)) == (2, 1)
 
 
-def test_a_replaced_text_that_was_read_before_does_not_answer(
-    counted: tuple[World, type[CountingConnection]],
-) -> None:
+def test_a_replaced_text_that_was_read_before_does_not_answer(counted: tuple[World, type[CountingConnection]]) -> None:
     world, _ = counted
     world.search(WORDS)
     shared = {"registry": world.registry, "documents": world.documents, "state": world.state}

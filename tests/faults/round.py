@@ -165,11 +165,7 @@ def account(
     seen: Seen, lines: Iterable[BreakerLine], arrivals: Mapping[str, Sequence[float]], begun_s: float
 ) -> list[str]:
     """Replies, *lines* of logs, and when each failed dependency was reached; seconds after *begun_s*."""
-    replies = {
-        "search": (*seen.first, seen.then),
-        "question": (*seen.asks, seen.ask),
-        "after the fault": seen.unwell,
-    }
+    replies = {"search": (*seen.first, seen.then), "question": (*seen.asks, seen.ask), "after the fault": seen.unwell}
     events = [(reply.sent_at_s, f"{kind}: {_reply(reply)}") for kind, found in replies.items() for reply in found]
     events += [(line.at_s, f"log: {' '.join(filter(None, (line.message, line.dependency)))}") for line in lines]
     events += [(at_s, f"{name}: reached") for name, times in arrivals.items() for at_s in times if at_s >= begun_s]

@@ -129,10 +129,7 @@ def test_a_preflight_of_an_allowed_origin_is_granted_without_a_key(client: TestC
 def test_a_page_of_another_origin_is_granted_nothing(client: TestClient, origin: str) -> None:
     preflight = {"origin": origin, "access-control-request-method": "POST"}
 
-    for response in (
-        client.options("/search", headers=preflight),
-        client.get("/stats", headers={"origin": origin}),
-    ):
+    for response in (client.options("/search", headers=preflight), client.get("/stats", headers={"origin": origin})):
         assert not [name for name in response.headers if name.startswith("access-control-")]
 
 

@@ -154,7 +154,7 @@ def book(count: int, hrefs: str = "c{}.xhtml") -> dict[str, bytes]:
     spine = "".join(f'<itemref idref="c{n}"/>' for n in range(count))
     return {
         "OPS/book.opf": '<package><metadata><title>Pumps</title></metadata>'
-        f"<manifest>{items}</manifest><spine>{spine}</spine></package>".encode()
+        f"<manifest>{items}</manifest><spine>{spine}</spine></package>".encode(),
     }  # fmt: skip
 
 

@@ -6,9 +6,7 @@ import pytest
 
 from readers.office.docx import read_docx
 from readers.parsed import ParsedDocument
-from readers.read_errors import (
-    CorruptFileError,
-)
+from readers.read_errors import CorruptFileError
 from tests import document_files
 from tests.document_files import WORD, docx, picture
 from tests.reading import parse
@@ -181,7 +179,7 @@ def test_headings_have_the_numbers_that_word_counts() -> None:
     document = read(body)
 
     assert [heading.text for heading in document.headings] == [
-        "I. Aims", "1.1 Why", "1.2 Where", "III. Work", "3.1 Tools"
+        "I. Aims", "1.1 Why", "1.2 Where", "III. Work", "3.1 Tools",
     ]  # fmt: skip
 
 
@@ -238,10 +236,7 @@ def test_a_field_that_never_ends_costs_no_text() -> None:
         (f"<w:sdt><w:sdtPr/><w:sdtContent>{run('Ann')}</w:sdtContent></w:sdt>", "Ann"),
         (f'<w:dir w:val="rtl">{run("Ann")}</w:dir>', "Ann"),
         (f'<w:customXml w:element="x"><w:customXmlPr/>{run("Ann")}</w:customXml>', "Ann"),
-        (
-            f"<w:r><w:ruby><w:rt>{run('mizu')}</w:rt><w:rubyBase>{run('水')}</w:rubyBase></w:ruby></w:r>",
-            "水(mizu)",
-        ),
+        (f"<w:r><w:ruby><w:rt>{run('mizu')}</w:rt><w:rubyBase>{run('水')}</w:rubyBase></w:ruby></w:r>", "水(mizu)"),
         ("<w:r><w:t>a</w:t><w:cr/><w:t>b</w:t></w:r>", "a\nb"),
         ('<w:r><w:t>a</w:t><w:br w:type="page"/><w:t>b</w:t></w:r>', "a\nb"),
         ("<w:r><w:t>a</w:t><w:ptab/><w:t>b</w:t></w:r>", "a b"),

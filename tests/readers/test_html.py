@@ -6,9 +6,7 @@ import pytest
 
 from readers.html import read_html
 from readers.parsed import ParsedDocument, WrittenLink
-from readers.read_errors import (
-    UnsafeFileError,
-)
+from readers.read_errors import UnsafeFileError
 from tests.reading import parse
 
 

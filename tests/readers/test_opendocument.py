@@ -136,10 +136,7 @@ def test_opendocument_slides_are_numbered() -> None:
         ('10<text:span text:style-name="Up">4</text:span> crates', "10⁴ crates"),
         ('CO<text:span text:style-name="Low">2</text:span> gas', "CO₂ gas"),
         ('Fee: <text:span text:style-name="Old">9</text:span> 7', "Fee: ~~9~~ 7"),
-        (
-            "<text:ruby><text:ruby-base>水</text:ruby-base><text:ruby-text>mizu</text:ruby-text></text:ruby>",
-            "水(mizu)",
-        ),
+        ("<text:ruby><text:ruby-base>水</text:ruby-base><text:ruby-text>mizu</text:ruby-text></text:ruby>", "水(mizu)"),
     ],
 )
 def test_opendocument_keeps_powers_strikes_and_readings(body: str, text: str) -> None:

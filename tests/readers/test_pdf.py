@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 
 from readers.parsed import ParsedDocument
-from readers.read_errors import (
-    CorruptFileError,
-    EmptyFileError,
-    ReadError,
-)
+from readers.read_errors import CorruptFileError, EmptyFileError, ReadError
 from tests import document_files
 from tests.reading import parse
 

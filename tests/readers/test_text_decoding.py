@@ -9,9 +9,7 @@ import pytest
 from readers.content import ContentParser
 from readers.formats import read_here
 from readers.parsed import ParsedDocument
-from readers.read_errors import (
-    UnsupportedFormatError,
-)
+from readers.read_errors import UnsupportedFormatError
 from tests.reading import parse
 
 GERMAN = "Die Wärterin öffnet das Tor für Gäste.\n"

@@ -29,10 +29,7 @@ def test_files_keep_their_path_and_their_bytes(ragdrop: CommandLine) -> None:
     result = push(ragdrop)
 
     assert result.exit_code == 0
-    assert ragdrop.api.bodies == {
-        "team/notes/pump é.md": b"The pump's code is QX-5521.",
-        "team/read me.txt": b"hello",
-    }
+    assert ragdrop.api.bodies == {"team/notes/pump é.md": b"The pump's code is QX-5521.", "team/read me.txt": b"hello"}
     assert result.stdout == "2 files to vault team: 2 pending\n"
 
 

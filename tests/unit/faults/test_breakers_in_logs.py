@@ -5,16 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.faults.breakers import (
-    SHARED_AGAIN_S,
-    UNSHARED,
-    OpenSpan,
-    are_shared,
-    inside,
-    lines,
-    shared_from_s,
-    spans,
-)
+from tests.faults.breakers import SHARED_AGAIN_S, UNSHARED, OpenSpan, are_shared, inside, lines, shared_from_s, spans
 
 AT_S = 1_795_339_161.0  # 2026-11-22T09:19:21Z
 

@@ -259,10 +259,7 @@ def test_a_heading_a_question_or_a_lead_in_with_new_words_is_a_claim(said: str) 
 def test_every_list_item_and_table_row_is_one_sentence() -> None:
     said = "- The pump is red\n- The pump is green\n\n| built | 1998 |\n| built | 1999 |\n"
 
-    assert [claim.text for claim in cite(said, SEGMENTS).unsupported] == [
-        "- The pump is green",
-        "| built | 1999 |",
-    ]
+    assert [claim.text for claim in cite(said, SEGMENTS).unsupported] == ["- The pump is green", "| built | 1999 |"]
 
 
 def test_code_without_a_marker_must_stand_in_a_source() -> None:

@@ -9,10 +9,7 @@ from localstack.models.extraction import MAX_SENTENCES, pick_quotes
 from localstack.models.sources import ShownSource, Task
 
 PUMP = ShownSource(
-    1,
-    "Pump",
-    "Pump > Ports",
-    "The pump was painted green. It listens on port 8443.\nIt was made in Ulm in 1987.",
+    1, "Pump", "Pump > Ports", "The pump was painted green. It listens on port 8443.\nIt was made in Ulm in 1987."
 )
 VALVE = ShownSource(2, "Valve", "", "The valve listens on port 9090. Anna Reed built the valve.")
 

@@ -226,10 +226,7 @@ def test_a_tenant_whose_last_document_was_deleted_has_lost_nothing(world: World)
 def test_health_says_that_the_index_holds_nothing(lost: World) -> None:
     index = lost.app.operate.check_health(tenant=lost.tenant).dependencies["index"]
 
-    assert (index.status, index.detail) == (
-        "unavailable",
-        "it holds none of the 2 documents; the sweep rebuilds it",
-    )
+    assert (index.status, index.detail) == ("unavailable", "it holds none of the 2 documents; the sweep rebuilds it")
 
 
 def test_the_sweep_writes_everything_back_and_embeds_nothing(lost: World) -> None:

@@ -247,10 +247,7 @@ def test_a_stage_of_another_vault_can_be_neither_seen_nor_promoted(world: World)
     stage(world, "team/pump.md", "The pump is blue.")
     scoped = Caller(world.tenant, "admin", ("side",))
 
-    for work in (
-        world.app.past.stages.of,
-        lambda who, vault: world.app.past.stages.discard(who, vault, "spring"),
-    ):
+    for work in (world.app.past.stages.of, lambda who, vault: world.app.past.stages.discard(who, vault, "spring")):
         with pytest.raises(InvalidParamsError, match="no vault named"):
             work(scoped, "team")
 

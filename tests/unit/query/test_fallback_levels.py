@@ -178,10 +178,7 @@ def test_with_the_index_down_the_bucket_index_answers_at_level_2(world: World, b
 
 @pytest.mark.parametrize(
     ("error", "level"),
-    [
-        (UNREACHABLE["state"], 3),
-        (CircuitOpenError("open", service="object_store", retry_after_s=9), 4),
-    ],
+    [(UNREACHABLE["state"], 3), (CircuitOpenError("open", service="object_store", retry_after_s=9), 4)],
 )
 def test_with_index_and_bucket_index_out_of_reach_it_is_level_3_and_4_only_where_nothing_was_touched(
     world: World, error: DependencyError, level: int

@@ -105,7 +105,7 @@ def test_a_question_that_the_model_does_not_cover_is_answered_by_words_and_says_
 
     assert [document.key.path for document in found.documents] == ["bruecke.md"]
     assert found.warnings == [
-        "the question is in German, and all-MiniLM-L6-v2 covers English: lexical search alone decides",
+        "the question is in German, and all-MiniLM-L6-v2 covers English: lexical search alone decides"
     ]
     assert (found.score_basis, found.fallback_level, found.degraded) == ("lexical", 1, False)
     assert world.embedder.calls == calls
@@ -133,10 +133,7 @@ def test_ingest_warns_of_a_document_that_the_model_does_not_cover() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("question", "path"),
-    [("糖尿病有什么症状？", "a.md"), ("大桥什么时候开通？", "b.md")],
-)
+@pytest.mark.parametrize(("question", "path"), [("糖尿病有什么症状？", "a.md"), ("大桥什么时候开通？", "b.md")])
 def test_chinese_words_are_found_although_no_blank_divides_them(tmp_path: Path, question: str, path: str) -> None:
     world = bucket_world(tmp_path)
     world.put("team/a.md", "# 健康\n\n糖尿病的常见症状包括口渴和疲劳。")

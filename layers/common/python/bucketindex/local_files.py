@@ -22,15 +22,7 @@ from pathlib import Path
 
 from bucketindex.lexical import LexicalSearch, write_list
 from bucketindex.manifest import SegmentEntry, segment_name
-from bucketindex.segment import (
-    TEXT_BLOCK_BYTES,
-    Header,
-    KnownChunks,
-    OpenSegment,
-    block_sum,
-    header_bytes,
-    read_header,
-)
+from bucketindex.segment import TEXT_BLOCK_BYTES, Header, KnownChunks, OpenSegment, block_sum, header_bytes, read_header
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, DeadlineError, IndexLostError

@@ -132,10 +132,7 @@ def tenants_hit(
 
 
 def nearest_hits(
-    search: Search,
-    index: IndexRef,
-    vector: Vector | None,
-    revisions: Sequence[tuple[DocumentKey, int]],
+    search: Search, index: IndexRef, vector: Vector | None, revisions: Sequence[tuple[DocumentKey, int]]
 ) -> list[Hit]:
     """Of each revision its nearest chunk, else its first."""
     asked = sorted({revision_term(key, revision) for key, revision in revisions if key.tenant == index.tenant})

@@ -30,11 +30,7 @@ REFRESH_INTERVAL = "30s"  # only a safety net: writers refresh before they activ
 # whole, so that "fuzzy" would not find the first; the bucket index has their parts.
 ANALYSIS: dict[str, Any] = {
     "char_filter": {
-        "joints": {
-            "type": "pattern_replace",
-            "pattern": r"(?<=[\p{L}\p{N}])[._:](?=[\p{L}\p{N}])",
-            "replacement": " ",
-        },
+        "joints": {"type": "pattern_replace", "pattern": r"(?<=[\p{L}\p{N}])[._:](?=[\p{L}\p{N}])", "replacement": " "}
     },
     "filter": {
         "possessive": {"type": "stemmer", "language": "possessive_english"},

@@ -10,15 +10,7 @@ from typing import Any
 from ragdrop.domain.chunks import ChunkRange, Filters, Folder, Vector
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import JOINED_TERM, LUCENE_STOP_WORDS, MAX_TERMS
-from ragdrop_opensearch.mapping import (
-    SHARDS,
-    attribute_term,
-    document_term,
-    revision_term,
-    term,
-    utf8,
-    vector_json,
-)
+from ragdrop_opensearch.mapping import SHARDS, attribute_term, document_term, revision_term, term, utf8, vector_json
 
 Clause = dict[str, Any]
 PAGE_SIZE = 1_000  # chunks that one search brings; OpenSearch allows at most 10,000

@@ -385,11 +385,7 @@ FORMATS: dict[Kind, Format] = {
         is_binary=True,
     ),
     "presentation": Format(
-        "PPTX",
-        "office.presentation:read_presentation",
-        (".pptx", ".pptm", ".ppsx", ".potx"),
-        (PPTX,),
-        is_binary=True,
+        "PPTX", "office.presentation:read_presentation", (".pptx", ".pptm", ".ppsx", ".potx"), (PPTX,), is_binary=True
     ),
     "opendocument": Format(
         "ODT and ODP",

@@ -361,11 +361,7 @@ _SINGLE_BYTE: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 # Frequent characters, and the first bytes of those that every primary school teaches.
 _MULTI_BYTE = (
-    (
-        "gb18030",
-        "的一是不了在人有我他这中大来上国个到说们为子和你地出道也时年得就那要下以生会自着去之过",
-        (0xB0, 0xD7),
-    ),
+    ("gb18030", "的一是不了在人有我他这中大来上国个到说们为子和你地出道也时年得就那要下以生会自着去之过", (0xB0, 0xD7)),
     (
         "big5hkscs",
         "的一是不了在人有我他這中大來上國個到說們為子和你地出道也時年得就那要下以生會自著去之過",

@@ -39,10 +39,7 @@ VAULT_PREFIX = "vault:"
 
 
 def chat_router(
-    ask: AskPart,
-    condense: Callable[[], CondenseConversation],
-    directory: TenantDirectory,
-    caller: Authenticate,
+    ask: AskPart, condense: Callable[[], CondenseConversation], directory: TenantDirectory, caller: Authenticate
 ) -> APIRouter:
     """The routes; *ask* and *condense* are called at the first request, so that declaring them costs nothing."""
     router = APIRouter(prefix="/v1", tags=["openai"])
@@ -54,10 +51,7 @@ def chat_router(
         responses={200: {"content": {EVENT_STREAM: {}}, "description": "A completion, or its chunks with `stream`."}},
     )
     def post_chat(
-        body: ChatRequest,
-        request: Request,
-        who: Annotated[Caller, Depends(caller)],
-        deadline: RequestDeadline,
+        body: ChatRequest, request: Request, who: Annotated[Caller, Depends(caller)], deadline: RequestDeadline
     ) -> JSONResponse | EventStream:
         """Answer the last question of a conversation from the documents, in the OpenAI protocol.
 

@@ -7,14 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ragdrop.calibration.fit_curve import (
-    MIN_PAIRS,
-    OFF_TOPIC_QUESTIONS,
-    ObservedScores,
-    fitted,
-    is_due,
-    usable_titles,
-)
+from ragdrop.calibration.fit_curve import MIN_PAIRS, OFF_TOPIC_QUESTIONS, ObservedScores, fitted, is_due, usable_titles
 from ragdrop.calibration.shipped_calibrations import calibration_of
 from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.chunks import CandidateQuery, Candidates, Filters, Vector

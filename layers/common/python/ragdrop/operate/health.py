@@ -56,11 +56,7 @@ class CheckHealth:
     """
 
     def __init__(
-        self,
-        probes: Mapping[str, Probe],
-        breakers: Breakers,
-        *,
-        stopwatch: Callable[[], float] = time.monotonic,
+        self, probes: Mapping[str, Probe], breakers: Breakers, *, stopwatch: Callable[[], float] = time.monotonic
     ) -> None:
         self._probes = probes
         self._breakers = breakers

@@ -69,11 +69,7 @@ class RemoveOrphans:
 
     def _remove(self, part: IndexRef, orphan: IndexedRevision, deadline: Deadline) -> int:
         return self.index.remove(
-            part,
-            orphan.key,
-            from_revision=orphan.revision,
-            before_revision=orphan.revision + 1,
-            deadline=deadline,
+            part, orphan.key, from_revision=orphan.revision, before_revision=orphan.revision + 1, deadline=deadline
         )
 
 

@@ -94,12 +94,7 @@ class RollBack:
     """Plans and makes rollbacks.  A call that is cut off is repeated: what is done already is found so."""
 
     def __init__(
-        self,
-        *,
-        registry: Registry,
-        documents: ObjectStore,
-        delete: DeleteDocument,
-        clock: Callable[[], float],
+        self, *, registry: Registry, documents: ObjectStore, delete: DeleteDocument, clock: Callable[[], float]
     ) -> None:
         self._registry = registry
         self._documents = documents

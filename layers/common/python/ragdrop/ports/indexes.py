@@ -70,11 +70,7 @@ class SearchableIndex(Protocol):
         """The chunks of each range in order of their ordinals, in one round trip."""
 
     def nearest_of(
-        self,
-        index: IndexRef,
-        vector: Vector | None,
-        revisions: Sequence[tuple[DocumentKey, int]],
-        deadline: Deadline,
+        self, index: IndexRef, vector: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
     ) -> list[Hit]:
         """Of each of up to 100 revisions the chunk that is nearest to *vector*, in one round trip; best first.
 

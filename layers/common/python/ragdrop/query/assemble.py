@@ -33,12 +33,7 @@ def live_critical(
     ]
 
 
-def as_document(
-    head: Head,
-    chunks: Sequence[FoundChunk],
-    read: Sequence[Hit],
-    boosts: Boosts,
-) -> FoundDocument | None:
+def as_document(head: Head, chunks: Sequence[FoundChunk], read: Sequence[Hit], boosts: Boosts) -> FoundDocument | None:
     """A critical document by its best chunks, or by what was *read* of it; None where the index holds nothing of it.
 
     Its score is None where it was not searched: at level 2, or where nearer chunks of others took all the room.

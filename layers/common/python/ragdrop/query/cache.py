@@ -22,10 +22,7 @@ from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.domain.times import rfc3339
-from ragdrop.errors import (
-    CircuitOpenError,
-    DatabaseError,
-)
+from ragdrop.errors import CircuitOpenError, DatabaseError
 from ragdrop.ports.model_services import Embedder
 from ragdrop.ports.telemetry import Telemetry
 from ragdrop.query.view import LiveViews

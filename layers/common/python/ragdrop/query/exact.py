@@ -39,16 +39,7 @@ _DASHES = dict.fromkeys([*range(0x2010, 0x2016), 0x2212, 0xFE58, 0xFE63, 0xFF0D]
 _BLANKS = dict.fromkeys([0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " ")
 _NOTHING: dict[int, str] = dict.fromkeys([0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF], "")
 _SUBSCRIPTS = {0x2080 + digit: str(digit) for digit in range(10)}  # C₆H₁₂O₆
-_FOLDS = {
-    **_DASHES,
-    **_BLANKS,
-    **_NOTHING,
-    **_SUBSCRIPTS,
-    0x2019: "'",
-    0x201C: '"',
-    0x201D: '"',
-    0x201E: '"',
-}
+_FOLDS = {**_DASHES, **_BLANKS, **_NOTHING, **_SUBSCRIPTS, 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x201E: '"'}
 _ESCAPE = re.compile(r"\\(?=[^\w\s\\]|_)")  # of Markdown: retry\_after
 
 _CURRENCY = r"(?:[€$£¥]|eur(?:os?)?\b|usd\b|gbp\b|chf\b|dollars?\b)"

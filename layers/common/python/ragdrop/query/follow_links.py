@@ -149,11 +149,7 @@ class FollowLinks:
     """Finds what the documents found link to.  A document is expanded when its links are followed."""
 
     def __init__(
-        self,
-        *,
-        visited: VisitedCache,
-        clock: Callable[[], float],
-        bonus: float = SEVERAL_LINKS_BONUS,
+        self, *, visited: VisitedCache, clock: Callable[[], float], bonus: float = SEVERAL_LINKS_BONUS
     ) -> None:
         self._visited = visited
         self._clock = clock

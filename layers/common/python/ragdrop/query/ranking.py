@@ -88,12 +88,7 @@ class Ranking:
 
 
 def rank(
-    fused: Sequence[Fused],
-    *,
-    relevance: Relevance,
-    cut: Cutoff,
-    boosts: Boosts,
-    weight: Callable[[DocumentKey], float],
+    fused: Sequence[Fused], *, relevance: Relevance, cut: Cutoff, boosts: Boosts, weight: Callable[[DocumentKey], float]
 ) -> Ranking:
     """Group chunks by document, decide whether there is an answer and which documents are shown, order these.
 

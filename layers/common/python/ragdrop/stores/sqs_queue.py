@@ -26,11 +26,7 @@ BATCH = 10  # messages that SQS takes or gives at once
 EMPTY_RECEIVES = 3  # a receive asks some of SQS's servers only: one that gives nothing proves nothing
 
 REDRIVE_POLICY = "RedrivePolicy"
-DEPTHS = (
-    "ApproximateNumberOfMessages",
-    "ApproximateNumberOfMessagesNotVisible",
-    "ApproximateNumberOfMessagesDelayed",
-)
+DEPTHS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed")
 
 
 class SqsMessageQueue:

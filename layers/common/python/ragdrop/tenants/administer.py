@@ -62,13 +62,7 @@ class AdministerTenants:
         self._registry.set_rates(name, rates.checked())
 
     def create_key(
-        self,
-        tenant: str,
-        role: Role,
-        vaults: Sequence[str] = (),
-        *,
-        lifetime_s: int | None = None,
-        label: str = "",
+        self, tenant: str, role: Role, vaults: Sequence[str] = (), *, lifetime_s: int | None = None, label: str = ""
     ) -> tuple[str, ApiKey]:
         """Create a key; return its secret (32 random bytes, shown only now) and what is stored of it.
 

@@ -138,10 +138,7 @@ def read_spreadsheet(body: bytes) -> ParsedDocument:
 
 
 def _sheets(
-    workbook: CalamineWorkbook,
-    writer: MarkdownWriter,
-    percents: dict[str, Percents],
-    merged: dict[str, list[Merged]],
+    workbook: CalamineWorkbook, writer: MarkdownWriter, percents: dict[str, Percents], merged: dict[str, list[Merged]]
 ) -> Iterator[str]:
     """Write all sheets; what is to be warned of."""
     known = workbook.sheets_metadata

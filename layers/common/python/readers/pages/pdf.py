@@ -17,13 +17,7 @@ from readers.pages.page_glyphs import HYPHEN, MARK, PageGlyphs, in_words, is_rig
 from readers.pages.page_layout import Layout, PlacedWord, layout_of, lines_of
 from readers.pages.page_tables import FoundTable, PageTables
 from readers.parsed import Heading, ParsedDocument, Table
-from readers.read_errors import (
-    CorruptFileError,
-    EmptyFileError,
-    EncryptedFileError,
-    UnsafeFileError,
-    refuse_over,
-)
+from readers.read_errors import CorruptFileError, EmptyFileError, EncryptedFileError, UnsafeFileError, refuse_over
 
 MAX_STREAM_BYTES = 4 * 1024 * 1024  # of each stream's content, and
 MAX_CHECKED_BYTES = 64 * 1024 * 1024  # of all, is looked at: enough to tell, too little for a bomb
@@ -267,11 +261,7 @@ def _read(document: pypdfium2.PdfDocument, body: bytes) -> ParsedDocument:
         "text",
         PDF,
         headings=tuple(headings),
-        warnings=(
-            *_warnings(document, body, unreadable),
-            *seen.warnings(document),
-            *texts.warnings(),
-        ),
+        warnings=(*_warnings(document, body, unreadable), *seen.warnings(document), *texts.warnings()),
         pages=tuple(starts),
         tables=tuple(tables),
     )

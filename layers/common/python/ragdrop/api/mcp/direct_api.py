@@ -20,10 +20,7 @@ from ragdrop.api.routes.document_routes import ListParameters, ReadParameters, l
 from ragdrop.api.routes.operation_routes import health_of
 from ragdrop.api.routes.search_routes import find
 from ragdrop.api.shapes.answer_shapes import VerifyRequest
-from ragdrop.api.shapes.document_shapes import (
-    accepted,
-    record_shape,
-)
+from ragdrop.api.shapes.document_shapes import accepted, record_shape
 from ragdrop.api.shapes.operation_shapes import stats_shape
 from ragdrop.api.shapes.request_shapes import AskRequest, SearchRequest
 from ragdrop.client.routes import given

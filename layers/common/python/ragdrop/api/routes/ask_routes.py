@@ -44,10 +44,7 @@ def ask_router(ask: AskPart, condense: Callable[[], CondenseConversation], calle
         responses={200: {"content": {EVENT_STREAM: {}}, "description": "The answer, or its events with `stream`."}},
     )
     def post_ask(
-        body: AskRequest,
-        request: Request,
-        who: Annotated[Caller, Depends(caller)],
-        deadline: RequestDeadline,
+        body: AskRequest, request: Request, who: Annotated[Caller, Depends(caller)], deadline: RequestDeadline
     ) -> AskResponse | EventStream:
         """Answer a question from the documents, with citations that name bucket, key, version, span and quote.
 
@@ -102,10 +99,7 @@ def verify_router(verify: VerifyPart, caller: Authenticate) -> APIRouter:
 
     @router.post("/verify", response_model=VerifyResponse, summary="Check an answer against its sources")
     def post_verify(
-        body: VerifyRequest,
-        request: Request,
-        _who: Annotated[Caller, Depends(caller)],
-        deadline: RequestDeadline,
+        body: VerifyRequest, request: Request, _who: Annotated[Caller, Depends(caller)], deadline: RequestDeadline
     ) -> VerifyResponse:
         """Check each sentence of an answer that any model wrote, from any framework, against the texts given.
 

@@ -149,9 +149,7 @@ def stages_router(stages: Callable[[], Stages], reader: Authenticate, writer: Au
 
     @router.get("/stages", response_model=StagesResponse, summary="List the stages of a vault")
     def get_stages(
-        request: Request,
-        who: Annotated[Caller, Depends(reader)],
-        vault: Annotated[str, Query(max_length=63)],
+        request: Request, who: Annotated[Caller, Depends(reader)], vault: Annotated[str, Query(max_length=63)]
     ) -> StagesResponse:
         """What waits in each stage, and what is still being indexed for it."""
         found = stages().of(who, check_name("vault", vault))
@@ -162,11 +160,7 @@ def stages_router(stages: Callable[[], Stages], reader: Authenticate, writer: Au
         "/stages/{vault}/{stage}/check", response_model=StageResponse, summary="Ask golden questions with a stage"
     )
     def get_check(
-        vault: str,
-        stage: str,
-        request: Request,
-        who: Annotated[Caller, Depends(reader)],
-        deadline: RequestDeadline,
+        vault: str, stage: str, request: Request, who: Annotated[Caller, Depends(reader)], deadline: RequestDeadline
     ) -> StageResponse:
         """The golden questions of the vault's settings, each asked now and with the stage; nothing is promoted."""
         name = check_name("stage", stage)
@@ -177,11 +171,7 @@ def stages_router(stages: Callable[[], Stages], reader: Authenticate, writer: Au
 
     @router.post("/stages/{vault}/{stage}/promote", response_model=StageResponse, summary="Make a stage live")
     def post_promote(
-        vault: str,
-        stage: str,
-        request: Request,
-        who: Annotated[Caller, Depends(writer)],
-        deadline: RequestDeadline,
+        vault: str, stage: str, request: Request, who: Annotated[Caller, Depends(writer)], deadline: RequestDeadline
     ) -> StageResponse:
         """Let all that waits in a stage answer, from one moment on: no question sees half of it.
 

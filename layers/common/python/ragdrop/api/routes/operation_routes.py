@@ -176,10 +176,7 @@ def golden_questions_router(golden: Callable[[], GoldenRuns], reader: Authentica
 
     @router.post("/canaries/{vault}", response_model=RunResponse, summary="Ask the golden questions of a vault")
     def post_canaries(
-        vault: str,
-        request: Request,
-        who: Annotated[Caller, Depends(writer)],
-        deadline: RequestDeadline,
+        vault: str, request: Request, who: Annotated[Caller, Depends(writer)], deadline: RequestDeadline
     ) -> RunResponse:
         """Ask the golden questions of the vault's settings now, and compare with the run before."""
         run = golden().run(who, check_name("vault", vault), deadline)

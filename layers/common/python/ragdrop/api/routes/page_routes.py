@@ -152,10 +152,7 @@ def page_router(upload_url: Callable[[], str]) -> APIRouter:
 
 
 def session_router(
-    directory: TenantDirectory,
-    codes: Callable[[], SignInCodes],
-    caller: Authenticate,
-    models: Collection[str],
+    directory: TenantDirectory, codes: Callable[[], SignInCodes], caller: Authenticate, models: Collection[str]
 ) -> APIRouter:
     """The routes; *codes* is made at the first request."""
     router = APIRouter(tags=["page"])

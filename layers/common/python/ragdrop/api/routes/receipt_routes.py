@@ -25,10 +25,7 @@ def receipts_router(receipts: Callable[[], StoreReceipts], reader: Authenticate)
 
     @router.get("/answers/{answer_id}", response_model=ReceiptShape, summary="Read the receipt of an answer")
     def get_answer(
-        answer_id: str,
-        request: Request,
-        who: Annotated[Caller, Depends(reader)],
-        deadline: RequestDeadline,
+        answer_id: str, request: Request, who: Annotated[Caller, Depends(reader)], deadline: RequestDeadline
     ) -> ReceiptShape:
         """What the answer was asked, said and stood on; for 30 days, unless a document of it is purged before."""
         found = receipts().read(who, answer_id, deadline)

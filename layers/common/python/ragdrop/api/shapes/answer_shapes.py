@@ -147,8 +147,7 @@ class BedrockShape(BaseModel):
 AnswerText = Annotated[str, Field(description="The answer, always a sentence.")]
 Citations = Annotated[list[CitationShape], Field(description="Evidence of the answer's sentences, each checked.")]
 Unsupported = Annotated[
-    list[UnsupportedShape],
-    Field(description="Sentences that their sources do not support, or contradict."),
+    list[UnsupportedShape], Field(description="Sentences that their sources do not support, or contradict.")
 ]
 ChatModelName = Annotated[str | None, Field(description="The chat model that wrote it; null where none did.")]
 FinishReason = Annotated[str | None, Field(description="Why the model stopped.")]
@@ -182,8 +181,7 @@ class AskResponse(Flags):
     answer_id: str | None = Field(description="Of the receipt, stored 30 days.")
     bedrock: BedrockShape = Field(description="The citations in Amazon Bedrock's shape.")
     context: str | None = Field(
-        default=None,
-        description="All texts in three headed groups, for a model of your own; with `include_context`.",
+        default=None, description="All texts in three headed groups, for a model of your own; with `include_context`."
     )
     debug: AskDebugShape | None = Field(default=None, description="Why the results are what they are; with `debug`.")
 

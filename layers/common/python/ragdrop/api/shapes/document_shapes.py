@@ -234,12 +234,7 @@ def listed(head: Head, status: Status | None = None) -> ListedDocument:
 
 def text_shape(key: DocumentKey, start: int, text: str, request_id: str) -> DocumentText:
     """The part of a document's parsed text that begins at *start*."""
-    return DocumentText(
-        **place_fields(key, request_id),
-        start=start,
-        end=start + len(text),
-        text=text,
-    )
+    return DocumentText(**place_fields(key, request_id), start=start, end=start + len(text), text=text)
 
 
 def record_shape(record: KnownDocument, request_id: str) -> DocumentRecord:

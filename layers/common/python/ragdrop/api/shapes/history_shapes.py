@@ -7,16 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ragdrop.api.shapes.fields import (
-    At,
-    Cursor,
-    InVault,
-    Placed,
-    Question,
-    Replied,
-    SizeBytes,
-    VersionIdOrNull,
-)
+from ragdrop.api.shapes.fields import At, Cursor, InVault, Placed, Question, Replied, SizeBytes, VersionIdOrNull
 from ragdrop.domain.history import LiveChange
 from ragdrop.domain.times import rfc3339
 from ragdrop.past.record import DocumentVersion, VersionStatus

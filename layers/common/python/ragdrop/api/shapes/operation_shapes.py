@@ -201,10 +201,7 @@ def stats_shape(
     tokens = (queries.prompt_tokens, queries.completion_tokens)
     more: dict[str, Any] = {}
     if detail:
-        more = {
-            "errors": [asdict(each) for each in queries.errors],
-            "hours": [asdict(each) for each in queries.hours],
-        }
+        more = {"errors": [asdict(each) for each in queries.errors], "hours": [asdict(each) for each in queries.hours]}
     if found.golden_runs:
         more["canaries"] = [CanaryShape(**run_fields(run)) for run in found.golden_runs]
     if costs is not None:

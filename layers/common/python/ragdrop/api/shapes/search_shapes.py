@@ -179,13 +179,11 @@ class SearchResponse(Flags):
     )
     linked: list[LinkedShape] = Field(default=[], description="Documents that results link to.")
     nearest: list[NearestShape] = Field(
-        default=[],
-        description="Where nothing answers: the closest documents, at most 3. They are no evidence.",
+        default=[], description="Where nothing answers: the closest documents, at most 3. They are no evidence."
     )
     total_char_count: int = Field(description="Characters of the texts of all documents given.")
     context: str | None = Field(
-        default=None,
-        description="All texts in three headed groups, for a model of your own; with `include_context`.",
+        default=None, description="All texts in three headed groups, for a model of your own; with `include_context`."
     )
     debug: DebugShape | None = Field(default=None, description="Why the results are what they are; with `debug`.")
 

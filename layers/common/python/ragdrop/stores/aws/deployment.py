@@ -56,13 +56,7 @@ class AwsWiring:
     """
 
     def __init__(
-        self,
-        bucket: str,
-        queue_url: str,
-        *,
-        s3: AwsClient = None,
-        sqs: AwsClient = None,
-        functions: AwsClient = None,
+        self, bucket: str, queue_url: str, *, s3: AwsClient = None, sqs: AwsClient = None, functions: AwsClient = None
     ) -> None:
         self._bucket = bucket
         self._queue_url = queue_url
