@@ -18,8 +18,7 @@ from ragdrop.domain.answers import Segment
 from ragdrop.domain.chunks import Chunk, Hit
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.generate.citations import AnswerReader
-from ragdrop.generate.verify import AskVerifier
+from ragdrop.generate.citations import AnswerReader, AskVerifier
 from tests.groundcheck.planted_faults import PerturbedCase, SourcePassage, false_cases, true_cases
 
 CASES = 500

@@ -31,7 +31,7 @@ from ragdrop.calibration.shipped_calibrations import for_space
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
-from ragdrop.generate.verify import AskVerifier
+from ragdrop.generate.citations import AskVerifier
 from ragdrop.models.verifiers import SentenceVectorVerifier
 from tests.groundcheck.planted_faults import false_cases, true_cases
 

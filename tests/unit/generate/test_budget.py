@@ -12,7 +12,7 @@ from ragdrop.domain.chunks import Chunk, Hit
 from ragdrop.domain.documents import Facts, PromotionLevel
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import FoundChunk, FoundDocument
-from ragdrop.generate.budget import (
+from ragdrop.generate.prompt import (
     CUT,
     DOCUMENT_OVERHEAD_TOKENS,
     SEGMENT_OVERHEAD_TOKENS,

@@ -8,9 +8,8 @@ from groundcheck import Passage
 from localstack.models.answerer import answer as local_answer
 from ragdrop.domain.answers import Citation
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.generate.citations import AnswerReader, CitedAnswer
+from ragdrop.generate.citations import AnswerReader, CitedAnswer, VerifyAnswer
 from ragdrop.generate.markers import UNKNOWN_MARKER
-from ragdrop.generate.verify import VerifyAnswer
 from tests.unit.generate.test_ask import ask
 from tests.unit.generate.test_citations import cite, segment
 from tests.world import World

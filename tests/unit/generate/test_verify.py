@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from groundcheck import ClaimStatus, OpenClaim, Opinion, Passage
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import CircuitOpenError, EmbeddingServiceError
-from ragdrop.generate.verify import VerifiedAnswer, VerifyAnswer
+from ragdrop.generate.citations import VerifiedAnswer, VerifyAnswer
 from ragdrop.ports.model_services import Judgement
 
 SOURCES = [

@@ -9,9 +9,9 @@ from ragdrop.app.ports import Ports
 from ragdrop.app.query import QueryParts
 from ragdrop.app.tenant_parts import TenantParts
 from ragdrop.generate.ask import Ask, ObservedAsk, ReadAnswer
+from ragdrop.generate.citations import VerifyAnswer
 from ragdrop.generate.prompt import CondenseConversation, PreparePrompt
 from ragdrop.generate.store_receipts import StoreReceipts
-from ragdrop.generate.verify import VerifyAnswer
 from ragdrop.ports.telemetry import Operation
 
 

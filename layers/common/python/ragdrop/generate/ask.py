@@ -13,11 +13,9 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import ModelCall, spent
 from ragdrop.domain.retrieval import Retrieval, verified
 from ragdrop.domain.tenants import Caller
-from ragdrop.generate.budget import CUT
-from ragdrop.generate.citations import AnswerReader
-from ragdrop.generate.prompt import PreparedPrompt, PreparePrompt
+from ragdrop.generate.citations import AnswerReader, AskVerifier
+from ragdrop.generate.prompt import CUT, PreparedPrompt, PreparePrompt
 from ragdrop.generate.store_receipts import StoreReceipts
-from ragdrop.generate.verify import AskVerifier
 from ragdrop.ports.model_services import ChatModel, ClaimVerifier, Completion, Prompt
 from ragdrop.ports.telemetry import Operation, QueryReport, Tracer
 from ragdrop.query.pipeline import Observe, report_of

@@ -24,9 +24,9 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import ModelCall
 from ragdrop.domain.tenants import Caller
 from ragdrop.generate.ask import ObservedAsk
+from ragdrop.generate.citations import VerifyAnswer
 from ragdrop.generate.conversations import Turn
 from ragdrop.generate.prompt import CondenseConversation
-from ragdrop.generate.verify import VerifyAnswer
 
 VerifyPart = Callable[[], VerifyAnswer]
 AskPart = Callable[[], ObservedAsk]
