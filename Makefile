@@ -68,7 +68,7 @@ test-unit: setup ## the quick tests, under a minute: no stack, no network
 
 OTHER ?= python3.13
 test-other: setup ## the quick tests on another Python: make test-other OTHER=python3.13
-	@$(UV) venv --quiet --clear --python $(OTHER) .local/env/$(OTHER)
+	@$(UV) venv --quiet --clear --no-python-downloads --python $(OTHER) .local/env/$(OTHER)
 	@$(INSTALL) .local/env/$(OTHER)/bin/python --require-hashes -r requirements/dev.txt
 	@$(INSTALL) .local/env/$(OTHER)/bin/python --no-deps --no-build-isolation --editable .
 	@.local/env/$(OTHER)/bin/python -m pytest -n 2 tests/unit tests/architecture tests/readers tests/groundcheck
