@@ -173,12 +173,6 @@ class LocalEmbeddings:
             draft.replace(stored)
         return stored.read_bytes()
 
-    def ranked(self, questions: list[str], texts: list[str]) -> list[list[int]]:
-        """For each question the places of all texts, nearest first by cosine."""
-        vectors = self.embed(texts)
-        cosines = [[sum(map(mul, asked, vector)) for vector in vectors] for asked in self.embed(questions)]
-        return [sorted(range(len(vectors)), key=near.__getitem__, reverse=True) for near in cosines]
-
     def similarity(self, question: str, passages: Sequence[str]) -> list[float]:
         asked, *given = self.embed([question, *passages])
         return [sum(map(mul, asked, each)) for each in given]
