@@ -1,7 +1,5 @@
 """Durable copies of the bucket index: compare the bucket with the manifest by names, sizes, ETags, and by content."""
 
-from __future__ import annotations
-
 import json
 import logging
 import time

@@ -5,8 +5,6 @@ part, and `texts`, of which only what was read is there.  Views stand beside the
 lexical files of several.  Names are never used twice, so several processes may share the folder.
 """
 
-from __future__ import annotations
-
 import hashlib
 import mmap
 import os

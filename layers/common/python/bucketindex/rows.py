@@ -1,7 +1,5 @@
 """A chunk as a segment stores it: bytes that are written once and copied when segments are merged."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields

@@ -9,8 +9,6 @@ Everything but `texts` is fetched whole and checked when a segment is opened.  `
 by range: each of its blocks has a checksum in `text_sums`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

@@ -5,8 +5,6 @@
 [('It holds 9 litres.', 'contradicted', 'number'), ('The pump is red.', 'verified', None)]
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Check one sentence of an answer: whether it makes a claim, and which passage supports it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace

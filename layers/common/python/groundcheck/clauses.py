@@ -1,7 +1,5 @@
 """Clauses: what they deny, how surely, how many, under which condition and by whose word they say it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Cause and effect, before and after, more and less, who does what to whom: rules 
 apply to sentences that share most words, so they run after the words were compared.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 

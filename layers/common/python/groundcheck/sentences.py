@@ -1,7 +1,5 @@
 """Sentences, words and quotations of a text, and the small words of German, French and Spanish in English."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Words, numbers with units, dates, names, negations and quotes are compared, by rules without a model.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

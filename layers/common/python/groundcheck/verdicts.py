@@ -1,7 +1,5 @@
 """What a check takes and returns: passages, statuses, evidence, and the questions for a second opinion."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 

@@ -42,8 +42,6 @@
 Messages carry the offending value and the limit, never document text, another tenant's existence, or a secret.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """The one Logger.  Ids, counts and codes only: no document text, prompt or key is ever logged."""
 
-from __future__ import annotations
-
 import logging
 
 from aws_lambda_powertools import Logger

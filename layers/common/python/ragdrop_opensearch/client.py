@@ -3,8 +3,6 @@
 Messages of errors have types and numbers, never the text of the server, which may quote documents.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The mapping of the index, and the conversion between chunks and OpenSearch documents."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Build the searches that ragdrop sends to OpenSearch, as JSON. Pure."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Source code, unchanged: the language by Pygments, functions and classes as headings."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath

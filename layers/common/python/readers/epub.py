@@ -1,7 +1,5 @@
 """EPUB: the chapters in reading order, each read as the page of HTML that it is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote

@@ -1,7 +1,5 @@
 """RSS, Atom and JSON Feed: each entry under its title, with its link, date and author, its content read as HTML."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

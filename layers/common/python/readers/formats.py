@@ -1,7 +1,5 @@
 """Every format that is read: its names, its reader, and how its bytes are recognised."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """HTML by selectolax: text, headings, lists, tables and links, without scripts, menus and hidden parts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Read documents in a child process with limits of time and memory."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

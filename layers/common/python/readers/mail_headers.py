@@ -1,7 +1,5 @@
 """Headers and dates of mails: eight-bit ones, encoded words, names of files, and heads that are not quite in order."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import datetime

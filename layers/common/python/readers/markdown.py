@@ -1,7 +1,5 @@
 """Headings, tables, code and links of a Markdown text: by markdown-it, for long texts by a line scan."""
 
-from __future__ import annotations
-
 import bisect
 import html
 import re

@@ -1,7 +1,5 @@
 """Write the parsed text of a structured format as Markdown, with the places of headings and tables."""
 
-from __future__ import annotations
-
 import math
 import re
 from bisect import bisect_left

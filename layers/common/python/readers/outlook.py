@@ -1,7 +1,5 @@
 """MSG by olefile: Outlook's properties of a message, its recipients and its attachments."""
 
-from __future__ import annotations
-
 import datetime
 import struct
 from collections.abc import Iterator

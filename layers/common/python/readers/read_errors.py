@@ -3,8 +3,6 @@
 Messages carry the offending value and the limit, never text of the file.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 

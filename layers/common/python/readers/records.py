@@ -1,7 +1,5 @@
 """CSV as one table, JSON as lines of paths and values, subtitles as lines with times."""
 
-from __future__ import annotations
-
 import csv
 import html
 import io

@@ -1,7 +1,5 @@
 """Markdown and plain text: the parsed text is the decoded object but for embedded files, so quotes are verbatim."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Decode text: by marks and declarations, as UTF-8 with wrong bytes in it, else by a guess from letters."""
 
-from __future__ import annotations
-
 import codecs
 import math
 import re

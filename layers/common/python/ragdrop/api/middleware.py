@@ -1,7 +1,5 @@
 """ASGI middleware: CORS, HEAD and OPTIONS, and counts that are written before the reply ends."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Collection, Iterable
 

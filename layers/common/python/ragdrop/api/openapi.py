@@ -1,7 +1,5 @@
 """The complete OpenAPI document with errors, descriptions and examples, and its page `/docs`."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

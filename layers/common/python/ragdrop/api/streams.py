@@ -1,7 +1,5 @@
 """Server-sent events of an answer; a caller who disconnects stops the model."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import AsyncGenerator, Generator, Iterator

@@ -1,7 +1,5 @@
 """Build what the routes of documents and of their past call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Build ask, and what stores and checks answers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Build ingest: from a changed object to its live chunks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property, partial
 

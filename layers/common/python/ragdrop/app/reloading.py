@@ -1,7 +1,5 @@
 """What a function serves, made again when the settings document changes."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable

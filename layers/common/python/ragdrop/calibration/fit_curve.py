@@ -1,7 +1,5 @@
 """Fit a calibration to a tenant's documents, without labels or questions of users."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter

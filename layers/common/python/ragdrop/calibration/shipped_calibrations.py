@@ -1,7 +1,5 @@
 """The calibrations that are shipped, by model; a tenant's own fit replaces them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The client of ragdrop's HTTP API: replies as received, errors as classes of ragdrop.errors."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

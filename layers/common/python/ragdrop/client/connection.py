@@ -1,7 +1,5 @@
 """Requests of the client: send, retry where that is safe, read the reply; post files straight into the bucket."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

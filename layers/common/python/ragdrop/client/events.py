@@ -1,7 +1,5 @@
 """Typed events of a streamed answer, parsed from server-sent events."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

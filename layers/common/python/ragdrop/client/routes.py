@@ -1,7 +1,5 @@
 """Routes and headers of the client's requests."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Purge: remove a document from every store, and count what was removed."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 

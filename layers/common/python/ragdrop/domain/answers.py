@@ -1,7 +1,5 @@
 """Questions and answers: the answer, the sources shown to the model, and the citations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal

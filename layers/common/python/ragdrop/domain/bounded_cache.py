@@ -1,7 +1,5 @@
 """A cache bounded by number, total weight and age of its values."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Values of a document: its facts, its head in the registry, the detail of a revision, and pointers to it."""
 
-from __future__ import annotations
-
 import datetime
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Golden questions of a vault, and what came of asking them: the runs of a tenant."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The record of the past: what answered for each document, since when, and how often that changed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Languages: which one a text is in, which ones a model covers, and words of scripts without blanks."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Links between documents: the possible targets of a link as written."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence

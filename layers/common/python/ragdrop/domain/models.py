@@ -1,7 +1,5 @@
 """Embedding spaces, and the context windows of known models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Receipts of answers, stored for 30 days."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

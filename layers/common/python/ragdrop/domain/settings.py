@@ -4,8 +4,6 @@ Parsers of the environment, of the deployment's document and of settings files d
 docs/settings.md.  `ragdrop.config.Settings` adds the settings that only a deployment has.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

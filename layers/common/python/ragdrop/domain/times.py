@@ -1,7 +1,5 @@
 """RFC 3339 times in UTC, and durations."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from typing import Literal

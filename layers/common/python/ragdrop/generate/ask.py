@@ -1,7 +1,5 @@
 """Ask: search, show the model what fits, check the answer as it streams, check the heads again."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping

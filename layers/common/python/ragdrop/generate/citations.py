@@ -1,7 +1,5 @@
 """Citations: check every sentence of a streamed answer and release its markers after the check."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import logging

@@ -1,7 +1,5 @@
 """Condense a conversation with a chat client to one question."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Markers in an answer: `[2]`, `[1, 3]`, `[S2]`, and the forms by file name, as models write them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Container, Sequence
 from functools import cached_property, lru_cache

@@ -1,7 +1,5 @@
 """Prepare a prompt: search, fit the budget, render the messages; condense conversations."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

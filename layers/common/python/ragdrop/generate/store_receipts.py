@@ -1,7 +1,5 @@
 """Store receipts: questions, answers, their evidence and the feedback on them, for 30 days."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import re

@@ -1,7 +1,5 @@
 """Activate revisions by a conditional write in the registry, and remove superseded ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Index one version of an object: parse, chunk, embed, write. Readers see nothing until the activation."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """Facts of a document from front matter, sidecars and object metadata; a bad value is a warning."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import re

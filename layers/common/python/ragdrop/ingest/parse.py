@@ -1,7 +1,5 @@
 """Read an object's bytes by the package `readers`: its errors become DocumentErrors, its scans are saved."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Rules of reconciliation: what to do in which state, what is superseded, when to try again. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from enum import Enum, auto
 

@@ -1,7 +1,5 @@
 """Write revisions to indexes: chunk, embed new texts, index, store; large documents part by part."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

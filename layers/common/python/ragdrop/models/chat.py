@@ -1,7 +1,5 @@
 """Chat completions of OpenAI-compatible endpoints, whole or streamed, from the first model that works."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager

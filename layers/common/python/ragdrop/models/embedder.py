@@ -1,7 +1,5 @@
 """Embeddings of OpenAI-compatible endpoints."""
 
-from __future__ import annotations
-
 import base64
 import sys
 from array import array

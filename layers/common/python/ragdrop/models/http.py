@@ -1,7 +1,5 @@
 """HTTP to OpenAI-compatible endpoints: one client, retries within the deadline, keys read at first use."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Callable, Iterator

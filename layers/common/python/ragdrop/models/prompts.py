@@ -1,7 +1,5 @@
 """Render prompts from Jinja files, in a sandbox that refuses undefined names."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Rerank by an endpoint with `POST /rerank`, as Jina, Cohere, vLLM and llama.cpp offer it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Split a text into chunks at headings, paragraphs, functions, messages and rows; sizes in model tokens."""
 
-from __future__ import annotations
-
 import json
 import re
 from bisect import bisect_left

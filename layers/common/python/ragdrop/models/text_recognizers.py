@@ -1,7 +1,5 @@
 """Read text in pictures: by a service over HTTP, or by Amazon Textract."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

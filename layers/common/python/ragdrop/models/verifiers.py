@@ -1,7 +1,5 @@
 """Verifiers of claims: by sentence vectors, or by the chat model."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

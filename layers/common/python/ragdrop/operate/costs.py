@@ -4,8 +4,6 @@ The prices are USD, on demand, us-east-1, as known in 2025; other regions differ
 the page to check them on. The page, the scale plan and `ragdrop stats --cost` all use these.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

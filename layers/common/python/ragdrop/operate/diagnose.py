@@ -1,7 +1,5 @@
 """Diagnose: the steps of `ragdrop doctor` that check a deployment from inside."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Mapping

@@ -5,8 +5,6 @@ References:
     themselves, as in trec_eval and BEIR.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

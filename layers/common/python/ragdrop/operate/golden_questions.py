@@ -3,8 +3,6 @@
 A vault without golden questions costs nothing.  What cannot be measured is no drop: the run says what was in the way.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

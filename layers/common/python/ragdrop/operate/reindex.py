@@ -4,8 +4,6 @@ From `begin` until `drop_previous` ingest writes every revision to both indexes,
 the reindex began meanwhile.  So what a copy reads after `begin` is either live, or another worker writes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ A sweep finds what the registry lost, and ingest indexes it.  What is left to do
 their documents, and patience.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace

@@ -5,8 +5,6 @@ grew, or changed its model, since its scores were calibrated is calibrated again
 that no reader uses any more are removed.  Between two sweeps indexes alone are checked, every ten minutes.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Answers as of a moment: which revisions counted then, their chunks, and the search over both."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The past of a document and of a vault, as callers may read it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Roll back: put the versions of a moment back on top, and delete what was not there.  Nothing is rewritten."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace

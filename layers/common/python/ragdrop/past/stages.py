@@ -1,7 +1,5 @@
 """Stages: documents that are indexed and wait; promoted by one write, or discarded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

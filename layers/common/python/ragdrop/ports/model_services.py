@@ -1,7 +1,5 @@
 """Embedding and chat models, and the prompts that chat models get."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol

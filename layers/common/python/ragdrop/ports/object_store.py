@@ -1,7 +1,5 @@
 """Buckets: objects, versions, preconditions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Parsers and splitters: from bytes to chunks."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from ragdrop.domain.chunks import Chunk

@@ -1,7 +1,5 @@
 """Read neighbours, whole documents and critical documents in one round trip, and join their texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """Exact terms: the codes, numbers, quotations and rare names of a question, and which chunks hold them as written."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Rank folders by the chat model and candidates by a reranker; without them the search continues."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """Breakers that all environments share: allow or refuse a call to a dependency."""
 
-from __future__ import annotations
-
 import logging
 import time
 import uuid

@@ -1,7 +1,5 @@
 """Stages of a request: time them, run them in parallel, and write before the reply ends."""
 
-from __future__ import annotations
-
 import contextvars
 import time
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ Each function of a step gives the fields of `Head` that change; None means that 
 what the registry holds at that moment, also if it changed since the caller looked.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

@@ -1,7 +1,5 @@
 """One S3 bucket as an ObjectStore."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The SQS queues that feed ingest."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Tenants and keys, for operators only."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 `.admitted/{tenant}/{vault}.json` names no document: ingest acknowledges its events, and a sweep never lists it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Delete a tenant from every store, and count what was removed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Limits of a tenant: requests a minute, tokens and documents a day."""
 
-from __future__ import annotations
-
 import logging
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Apply settings files (`.ragdrop.json`) to a tenant or a vault; an invalid file leaves the last valid one in force."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -4,8 +4,6 @@
 opens nothing.  The store has the credential only encrypted by the code, which it does not have.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import secrets

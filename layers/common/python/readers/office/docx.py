@@ -1,7 +1,5 @@
 """DOCX by mammoth: Word styles become HTML, which is read as a page."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from html import escape

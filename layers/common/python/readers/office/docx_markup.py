@@ -1,7 +1,5 @@
 """Rewrite the parts of a Word document for mammoth: what it would lose, repeat or run together becomes text."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

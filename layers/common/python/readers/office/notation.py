@@ -1,7 +1,5 @@
 """Numbers that Word counts for headings, clauses and lists, its styles, and formulas of Office Open XML on one line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """ODT and ODP: headings, paragraphs, lists, tables, notes, and slides, of the package's `content.xml`."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Open packed documents (Office, OpenDocument, EPUB) with limits, and read their XML without entities."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

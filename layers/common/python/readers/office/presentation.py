@@ -1,7 +1,5 @@
 """PPTX: slides in their order with titles as headings, text, tables, descriptions of pictures and speaker notes."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """XLSX, XLSB, XLS and ODS by calamine: sheets as tables of the values that are shown, with their cells as places."""
 
-from __future__ import annotations
-
 import datetime
 import io
 import math

@@ -4,8 +4,6 @@ Texts keep their length here, as places of a page are counted in its characters:
 raised or lowered one moves to a private plane.  `in_words` writes both as text.
 """
 
-from __future__ import annotations
-
 import ctypes
 import re
 import unicodedata

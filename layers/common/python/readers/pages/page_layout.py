@@ -1,7 +1,5 @@
 """Where the words and the ruling lines of a PDF's page are, and the lines, gaps and grids that they form."""
 
-from __future__ import annotations
-
 import ctypes
 import math
 import re

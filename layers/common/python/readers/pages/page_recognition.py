@@ -1,7 +1,5 @@
 """Read pictures, and pages of a PDF that have no text layer, by a PictureRecognizer, and mark the recognised text."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

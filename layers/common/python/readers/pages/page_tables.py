@@ -3,8 +3,6 @@
 Running text must never become a table: what may be none stays text.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence

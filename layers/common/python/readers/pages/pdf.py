@@ -1,7 +1,5 @@
 """PDF by PDFium: text of the pages with their tables, outline as headings, pictures of pages, and warnings."""
 
-from __future__ import annotations
-
 import re
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """What MCP tools and resources need of the API, over HTTP or in process, and its errors as agents see them."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """The MCP server: tools, documents as resources, and a prompt over a `Backend`, for HTTP and standard input."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Arguments and results of the MCP tools (docs/mcp.md, "Tools"). Unknown arguments are refused."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator

@@ -1,7 +1,5 @@
 """The six tools: what each takes, does and gives."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

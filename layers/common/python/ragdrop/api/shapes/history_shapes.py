@@ -1,7 +1,5 @@
 """What the routes of the past and of stages take and reply."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

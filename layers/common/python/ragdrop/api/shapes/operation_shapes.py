@@ -1,7 +1,5 @@
 """What the routes of operations reply: health, queue, figures, vaults, golden questions, credentials."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Literal

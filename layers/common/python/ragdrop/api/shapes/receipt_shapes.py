@@ -1,7 +1,5 @@
 """What `/answers` and `/feedback` take and reply (docs/api.md)."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """AWS clients: SDK sessions, timeouts, errors of unreadable answers, and secrets by reference."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

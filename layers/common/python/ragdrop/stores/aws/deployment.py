@@ -1,7 +1,5 @@
 """Read a deployed CloudFormation stack: outputs and environment of its functions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

@@ -4,8 +4,6 @@ Dimensions are stage and dependency, never function, tenant, agent or path: each
 for.  Every value is also put by stage alone, so that one alarm covers all.  The line names its function.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 

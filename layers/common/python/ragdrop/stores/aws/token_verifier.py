@@ -3,8 +3,6 @@
 A separate module, as only functions that serve HTTP carry the library.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from threading import Lock

@@ -5,8 +5,6 @@ the head that it records.  What expires goes by the table's time to live.  A poi
 and is removed on condition that no later one did, so a clean-up cannot take the pointer of a newer revision away.
 """
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Convert registry values to DynamoDB items and back; unknown attributes are ignored."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The registry in one DynamoDB table (docs/architecture.md): documents, tenants, keys, folders and manifests."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """One DynamoDB table: consistent reads, conditional writes, and errors in ragdrop's words."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
