@@ -21,7 +21,6 @@ from ragdrop.api.shapes.fields import (
     PlaceInDocument,
     Replied,
     Spanned,
-    Text,
     Title,
     VersionId,
     Warnings,
@@ -40,10 +39,13 @@ MAX_SOURCES = 50
 MAX_SOURCE_CHARACTERS = 500_000  # of all sources together
 
 Marker = Annotated[int, Field(description="The [n] in the answer, from 1 in the order of the text.")]
-SentenceStatus = Annotated[ClaimStatus, Field(description="`pending`, `staged`, `indexed`, `failed` or `deleted`.")]
+SentenceStatus = Annotated[
+    ClaimStatus, Field(description="`verified`, `supported`, `contradicted`, `unsupported` or `not_a_claim`.")
+]
+SentenceText = Annotated[str, Field(description="The sentence.")]
 Quote = Annotated[str, Field(description="The words of the source that support the sentence.")]
 SupportOrNull = Annotated[float | None, Field(description="How well the quote supports the sentence, in [0, 1].")]
-ReasonOrNull = Annotated[str | None, Field(description="Why.")]
+ReasonOrNull = Annotated[str | None, Field(description="Why it has this status; null where nothing is to be added.")]
 Attributed = Annotated[
     bool,
     Field(description="The sentence has no marker of the model's; the check found its evidence among the sources."),
@@ -86,14 +88,14 @@ class ReferenceShape(Placed):
 class UnsupportedShape(Spanned):
     """A sentence of the answer that its sources do not support: code points of `answer`, and what is wrong."""
 
-    text: Text
-    reason: str = Field(description="Why.")
+    text: SentenceText
+    reason: str = Field(description="Why the check does not support it.")
 
 
 class ClaimShape(Spanned):
     """A sentence of the answer and what its check gave."""
 
-    text: Text
+    text: SentenceText
     status: SentenceStatus
     markers: list[int] = Field(description="The markers of the sentence.")
     reason: ReasonOrNull
@@ -128,7 +130,7 @@ class SourceShape(Placed):
 class ExcludedShape(Placed):
     """A document that was found but not shown to the model, or not whole."""
 
-    reason: str = Field(description="Why.")
+    reason: str = Field(description="Why it was not shown, or not whole.")
 
 
 class UsageShape(BaseModel):
@@ -372,7 +374,7 @@ class ProofShape(Spanned):
 class SentenceShape(Spanned):
     """A sentence of the answer and what its check gave: code points `start` to `end` of `answer`."""
 
-    text: Text
+    text: SentenceText
     status: SentenceStatus
     reason: ReasonOrNull
     support: SupportOrNull

@@ -66,9 +66,7 @@ class UploadRequest(BaseModel):
         description="The media type that the file has.",
     )
     stage: str | None = Field(
-        default=None,
-        pattern=f"^{NAME_PATTERN.pattern}$",
-        description="The stage that it waits in, null for none; of an error, at which stage it failed.",
+        default=None, pattern=f"^{NAME_PATTERN.pattern}$", description="The stage that it is to wait in; null for none."
     )
 
 
@@ -86,7 +84,7 @@ class PurgedCounts(BaseModel):
 
     versions: int = Field(description="Versions of the object.")
     derived: int = Field(description="Objects of the state bucket.")
-    chunks: int = Field(description="The matching chunks, best first, at most 3.")
+    chunks: int = Field(description="Chunks of the index.")
     registry_items: int = Field(description="Items of the registry.")
     receipts: int = Field(description="Receipts of answers.")
 
@@ -98,7 +96,7 @@ class DeleteReceipt(Keyed, Replied):
     `restorable_until` is null, and `purged` says what went, where the document was purged.
     """
 
-    version_id: VersionIdOrNull
+    version_id: str | None = Field(description="The S3 version of the delete marker.")
     status: DocumentStatus
     restorable_until: str | None = Field(
         description="Until when a delete can be undone in the bucket; null after a purge."
@@ -131,17 +129,15 @@ class ListedDocument(Keyed):
     promotion_level: PromotionLevel = Field(description="standard, important or critical.")
     chunk_count: int = Field(description="Chunks of the live revision.")
     error: FailureShape | None = Field(description="Why it is not indexed; null where nothing failed.")
-    created_at: str | None = Field(description="When it was seen first, or this was made.")
+    created_at: str | None = Field(description="When it was first seen.")
     updated_at: str | None = Field(description="When its state changed last.")
-    stage: str | None = Field(
-        default=None, description="The stage that it waits in, null for none; of an error, at which stage it failed."
-    )
+    stage: str | None = Field(default=None, description="The stage that it waits in; null for none.")
 
 
 class DocumentList(Replied):
     """One page, by vault and path; `cursor` asks for the next one, null ends."""
 
-    documents: list[ListedDocument] = Field(description="Documents, in order.")
+    documents: list[ListedDocument] = Field(description="Documents, by vault and path.")
     cursor: Cursor
 
 

@@ -13,7 +13,7 @@ VersionId = Annotated[str, Field(description="The S3 version that this is about.
 VersionIdOrNull = Annotated[str | None, Field(description="The S3 version that this is about.")]
 Title = Annotated[str, Field(description="As stated, else the first heading, else the file's name.")]
 Summary = Annotated[str | None, Field(description="As the document states it.")]
-Text = Annotated[str, Field(description="Text, as the parsed document has it unless said otherwise.")]
+Text = Annotated[str, Field(description="Text, as the parsed document has it.")]
 CharCount = Annotated[int, Field(description="Code points of the parsed text.")]
 SizeBytes = Annotated[int | None, Field(description="Bytes of the object.")]
 HeadingPath = Annotated[list[str], Field(description="The headings that it stands under, outermost first.")]
@@ -50,7 +50,7 @@ class Replied(BaseModel):
 class InVault(BaseModel):
     """Something in a vault."""
 
-    vault: str = Field(description="The vault that the document lies in.")
+    vault: str = Field(description="The vault that it lies in.")
 
 
 class Placed(InVault):

@@ -52,10 +52,8 @@ class ChangeShape(Placed):
 class ChangesResponse(Replied):
     """Changes of a vault in the order asked for; `cursor` asks for those behind it, `more` if there are some now."""
 
-    changes: list[ChangeShape] = Field(
-        description="Changes, in order; as a parameter 1: with the passages that each version changed."
-    )
-    cursor: str = Field(description="Asks for the next page; null ends the list.")
+    changes: list[ChangeShape] = Field(description="Changes, in the order asked for.")
+    cursor: str = Field(description="Asks for the changes behind these, those to come too.")
     more: bool = Field(description="Whether more changes wait already.")
 
 
@@ -125,7 +123,7 @@ class RollbackStepShape(Placed):
 class RollbackResponse(InVault, Replied):
     """One part of a rollback, by path; `cursor` asks for the next one, null ends."""
 
-    dry_run: bool = Field(description="Nothing is done.")
+    dry_run: bool = Field(description="Whether this only says what would be done.")
     steps: list[RollbackStepShape] = Field(description="What was done to each document, by path.")
     total: int = Field(description="Documents that changed since then, of all parts.")
     deletions: int = Field(description="Documents that were not there then, of all parts.")

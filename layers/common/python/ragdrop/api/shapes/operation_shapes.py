@@ -66,7 +66,7 @@ class DependencyShape(BaseModel):
     """One dependency; `absent` is one not made yet, `unknown` one of which nothing can be said."""
 
     status: Literal["healthy", "degraded", "unavailable", "absent", "unknown"] = Field(
-        description="`pending`, `staged`, `indexed`, `failed` or `deleted`."
+        description="`healthy`, `degraded`, `unavailable`, `absent` (not made yet) or `unknown`."
     )
     latency_ms: LatencyMsOrNull
     circuit_breaker_open: bool = Field(description="Whether a service is left alone for a while after failures.")
@@ -80,9 +80,7 @@ class ServiceHealth(BaseModel):
     status: Literal["healthy", "degraded", "unavailable"] = Field(
         description="`unavailable` (503) only where no level of the fallback chain can answer."
     )
-    version: str = Field(
-        description="The version of ragdrop, or an S3 version: its status, or with `content` or `span` its text."
-    )
+    version: str = Field(description="The version of ragdrop.")
     dependencies: dict[str, DependencyShape] = Field(
         default_factory=dict, description="`index`, `embedding`, `chat`, `registry`, `object_store`."
     )
@@ -101,7 +99,7 @@ class HealthShape(ServiceHealth, Replied):
 class QueueShape(Replied):
     """About how many messages of all tenants wait for ingest; `dead_letters` were given up on."""
 
-    waiting: int = Field(description="Messages that wait; of a stage, paths of the documents that wait.")
+    waiting: int = Field(description="Messages that wait.")
     in_flight: int = Field(description="Messages that are being worked on.")
     delayed: int = Field(description="Messages that wait for their time.")
     dead_letters: int | None = Field(description="Messages that were given up on; null without a dead-letter queue.")
@@ -127,7 +125,7 @@ class ErrorShape(BaseModel):
     component: str = Field(description="What failed.")
     operation: str = Field(description="In what.")
     code: str = Field(description="The stable code.")
-    stage: str = Field(description="The stage that it waits in, null for none; of an error, at which stage it failed.")
+    stage: str = Field(description="The pipeline step at which it failed.")
     count: int = Field(description="How often.")
 
 

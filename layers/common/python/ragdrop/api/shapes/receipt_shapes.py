@@ -27,7 +27,6 @@ from ragdrop.api.shapes.fields import (
     Replied,
     Score,
     Spanned,
-    Text,
     VersionId,
     Warnings,
 )
@@ -73,8 +72,8 @@ class ReceiptShape(Replied):
     """What an answer was asked, said and stood on."""
 
     answer_id: AnswerId
-    created_at: str = Field(description="When it was seen first, or this was made.")
-    expires_at: str = Field(description="Until when it can be used.")
+    created_at: str = Field(description="When the answer was given.")
+    expires_at: str = Field(description="Until when the receipt is stored.")
     question: Question
     request: dict[str, Any] = Field(description="The fields that were given, but those at their defaults.")
     request_left_out: list[str] = Field(description="Prompts of the request, whose text is not stored.")
@@ -86,7 +85,7 @@ class ReceiptShape(Replied):
         default=None, description="Every sentence with its status; null in receipts of older versions."
     )
     unsupported: Unsupported
-    documents: list[ReceiptDocument] = Field(description="Documents, in order.")
+    documents: list[ReceiptDocument] = Field(description="Documents that were found.")
     retrieved: list[RetrievedChunk] = Field(description="Chunks that were found.")
     model: ChatModelName
     finish_reason: FinishReason
@@ -119,10 +118,8 @@ class FeedbackResponse(Replied):
     """What was stored."""
 
     answer_id: AnswerId
-    kind: FeedbackKind = Field(
-        description="`activated`, `failed` or `deleted`; of feedback `right`, `wrong` or `missing`."
-    )
-    text: Text
+    kind: FeedbackKind = Field(description="`right`, `wrong`, or `missing` where the documents had more to say.")
+    text: str = Field(description="In the caller's own words; empty for none.")
     at: At
 
 
@@ -130,7 +127,7 @@ class JudgedAnswer(BaseModel):
     """An answer that has feedback, and what it stood on."""
 
     answer_id: AnswerId
-    created_at: str = Field(description="When it was seen first, or this was made.")
+    created_at: str = Field(description="When the answer was given.")
     question: Question
     abstained: Abstained
     cited: list[str] = Field(description="`vault/path` of each document that the answer cites.")

@@ -150,7 +150,7 @@ class EarlierTurn(BaseModel):
         description="The question."
     )
     answer: Annotated[str, StringConstraints(max_length=20_000)] = Field(
-        default="", description="The answer, always a sentence."
+        default="", description="What was answered; empty where nothing was."
     )
 
 

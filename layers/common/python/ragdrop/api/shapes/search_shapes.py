@@ -100,7 +100,7 @@ class Timings(BaseModel):
     embed: float = Field(description="The question's vector.")
     retrieve: float = Field(description="The search in the index.")
     registry: float = Field(description="Reading what is live.")
-    links: float = Field(description="Links as they are written.")
+    links: float = Field(description="Following links.")
     assemble: float = Field(description="Putting texts together.")
 
 
@@ -147,7 +147,7 @@ class CandidateShape(Placed):
     relevance: float | None = Field(description="The calibrated relevance.")
     rank: int | None = Field(description="Its place, from 1; null where it was dropped.")
     kept: bool = Field(description="Whether it is among the results.")
-    reason: str = Field(description="Why.")
+    reason: str = Field(description="Why it was returned or dropped.")
 
 
 class FoldersShape(BaseModel):
