@@ -31,7 +31,8 @@ from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, RagdropError
-from ragdrop.ports.indexes import SOME_BYTES, IndexFaults, Reading, SearchableIndex
+from ragdrop.ports.indexes import SOME_BYTES, IndexFaults, Reading
+from ragdrop.ports.search_services import SearchableIndex
 
 _BM25_K1, _BM25_B = 1.2, 0.75  # the usual ones, those of Lucene and FTS5 too
 

@@ -20,11 +20,13 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 from moto.core.models import botocore_stubber
 
+from ragdrop.ports.answer_services import Receipts
 from ragdrop.ports.indexes import ManifestStore
 from ragdrop.ports.message_queue import Delivery, MessageQueue, deliveries, look_at
 from ragdrop.ports.object_store import ObjectStore
 from ragdrop.ports.registry import Registry, RequestCounts
-from ragdrop.ports.shared_state import BreakerStore, Receipts, StoredReplies, VisitedCache
+from ragdrop.ports.search_services import VisitedCache
+from ragdrop.ports.shared_state import BreakerStore, StoredReplies
 from ragdrop.ports.telemetry import Telemetry
 from ragdrop.stores.aws.clients import read_answers_plainly
 from ragdrop.stores.dynamodb.registry_table import DynamoDbManifests, DynamoDbRegistry

@@ -9,7 +9,8 @@ import pytest
 
 from ragdrop.app import Ports
 from ragdrop.config import Settings
-from ragdrop.ports.telemetry import UNITS, Metrics
+from ragdrop.ports.search_services import Metrics
+from ragdrop.ports.telemetry import UNITS
 from ragdrop.stores.aws.monitoring import EmfMetrics, NoMetrics
 from testing.memory_services import MemoryMetrics
 from tests.world import ENVIRONMENT

@@ -13,7 +13,7 @@ from moto import mock_aws
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.receipts import Feedback, Receipt
 from ragdrop.errors import DatabaseError
-from ragdrop.ports.shared_state import Receipts
+from ragdrop.ports.answer_services import Receipts
 from ragdrop.stores.dynamodb.telemetry_table import DynamoDbReceipts
 from tests.contract.aws_fixtures import ENGINES, REGION, receipts_engine, table_definition
 from tests.contract.registry_examples import NOW_S, new_tenant_name

@@ -14,7 +14,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import RerankError
 from ragdrop.models.http import OpenAiHttp
 from ragdrop.models.reranker import HttpReranker
-from ragdrop.ports.model_services import Reranker
+from ragdrop.ports.search_services import Reranker
 from ragdrop.resilience.retrying import Retries
 from testing.memory_services import WordReranker
 

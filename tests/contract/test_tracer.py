@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from ragdrop.errors import DatabaseError
-from ragdrop.ports.telemetry import Tracer
+from ragdrop.ports.search_services import Tracer
 from ragdrop.stores.aws.monitoring import PREFIX, OpenTelemetryTracer
 from testing.memory_services import MemoryTracer
 

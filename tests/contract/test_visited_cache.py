@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ragdrop.ports.shared_state import VisitedCache
+from ragdrop.ports.search_services import VisitedCache
 from tests.contract.aws_fixtures import ENGINES, visited_engine
 from tests.contract.registry_examples import NOW_S, new_tenant_name
 

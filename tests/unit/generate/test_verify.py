@@ -13,7 +13,7 @@ from groundcheck import ClaimStatus, OpenClaim, Opinion, Passage
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import CircuitOpenError, EmbeddingServiceError
 from ragdrop.generate.citations import VerifiedAnswer, VerifyAnswer
-from ragdrop.ports.model_services import Judgement
+from ragdrop.ports.answer_services import Judgement
 
 SOURCES = [
     Passage("The pump is red. It holds 7 litres.", id="pump.md"),

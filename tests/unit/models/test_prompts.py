@@ -14,7 +14,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import FoundDocument, LinkedDocument
 from ragdrop.errors import InvalidParamsError
 from ragdrop.models.prompts import JinjaPrompter
-from ragdrop.ports.model_services import Prompt, PromptRequest
+from ragdrop.ports.answer_services import Prompt, PromptRequest
 
 GOLDEN = Path(__file__).parent / "golden_prompts"
 QUESTION = "How hot may the kiln get?"

@@ -49,8 +49,9 @@ from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DeadlineError, DependencyError, IndexLostError
-from ragdrop.ports.indexes import SOME_BYTES, FindDead, IndexFaults, ManifestStore, Reading, SearchableIndex
+from ragdrop.ports.indexes import SOME_BYTES, FindDead, IndexFaults, ManifestStore, Reading
 from ragdrop.ports.object_store import ObjectStore
+from ragdrop.ports.search_services import SearchableIndex
 
 logger = logging.getLogger(__name__)
 ASKED = 100  # revisions at once: what one batch read of heads takes

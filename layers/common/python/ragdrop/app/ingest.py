@@ -67,7 +67,7 @@ class IngestParts:
             documents=ports.documents,
             registry=ports.registry,
             directory=directory,
-            prompter=lambda: ports.prompter,
+            template_problem=lambda template: ports.prompter.problem(template),  # noqa: PLW0108 - imports Jinja late
             environment=environment,
             clock=ports.clock,
         )

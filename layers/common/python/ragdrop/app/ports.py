@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from bucketindex.index import BucketChunkIndex
     from ragdrop.ingest.revision_store import RevisionStore
     from ragdrop.models.http import OpenAiHttp
+    from ragdrop.ports.answer_services import ClaimVerifier, Prompter, Receipts
     from ragdrop.ports.indexes import ChunkIndex, ManifestStore
     from ragdrop.ports.message_queue import MessageQueue, WiringProbe
-    from ragdrop.ports.model_services import ChatModel, ClaimVerifier, Embedder, ModelList, Prompter, Reranker
+    from ragdrop.ports.model_services import ChatModel, Embedder, ModelList
     from ragdrop.ports.object_store import ObjectStore
     from ragdrop.ports.reading import Parser, Splitter, TextRecognizer
     from ragdrop.ports.registry import HopLimits, Registry, RequestCounts, TokenVerifier
-    from ragdrop.ports.shared_state import BreakerStore, Receipts, StoredReplies, VisitedCache
-    from ragdrop.ports.telemetry import Metrics, Telemetry, Tracer
+    from ragdrop.ports.search_services import Metrics, Reranker, Tracer, VisitedCache
+    from ragdrop.ports.shared_state import BreakerStore, StoredReplies
+    from ragdrop.ports.telemetry import Telemetry
     from ragdrop.resilience.breakers import Breakers
     from ragdrop.resilience.retrying import Retries
 

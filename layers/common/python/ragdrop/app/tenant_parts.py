@@ -24,7 +24,7 @@ class TenantParts:
     def directory(self) -> TenantDirectory:
         limits = LimitRequests(lambda: self.ports.request_counts, clock=self.ports.clock)
         return TenantDirectory(
-            self.ports.guarded_registry, limits=limits, tokens=lambda: self.ports.tokens, clock=self.ports.clock
+            self.ports.guarded_registry, admit=limits.admit, tokens=lambda: self.ports.tokens, clock=self.ports.clock
         )
 
     @cached_property

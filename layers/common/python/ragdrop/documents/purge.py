@@ -9,10 +9,10 @@ from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DocumentNotFoundError
 from ragdrop.ingest.revision_store import RevisionStore, pages_name, revisions_prefix, twin_name
+from ragdrop.ports.answer_services import Receipts
 from ragdrop.ports.indexes import ChunkIndex
 from ragdrop.ports.object_store import ObjectStore
 from ragdrop.ports.registry import Registry
-from ragdrop.ports.shared_state import Receipts
 from ragdrop.ports.telemetry import Telemetry
 from ragdrop.tenants.admission import AdmissionRecords
 from ragdrop.tenants.directory import TenantDirectory

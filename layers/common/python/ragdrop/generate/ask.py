@@ -14,8 +14,10 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.generate.citations import AnswerReader, AskVerifier
 from ragdrop.generate.prompt import CUT, PreparedPrompt, PreparePrompt
 from ragdrop.generate.store_receipts import StoreReceipts
-from ragdrop.ports.model_services import ChatModel, ClaimVerifier, Completion, Prompt
-from ragdrop.ports.telemetry import Operation, QueryReport, Tracer
+from ragdrop.ports.answer_services import ClaimVerifier, Prompt
+from ragdrop.ports.model_services import ChatModel, Completion
+from ragdrop.ports.search_services import Tracer
+from ragdrop.ports.telemetry import Operation, QueryReport
 from ragdrop.query.pipeline import Observe, report_of
 from ragdrop.query.view import ResolveQueryView
 from ragdrop.resilience.timing import Timer

@@ -14,7 +14,7 @@ from ragdrop.domain.answers import SENTINELS, AbstainReason, CheckedSentence, Ci
 from ragdrop.domain.deadlines import VERIFY, Deadline
 from ragdrop.errors import DependencyError
 from ragdrop.generate.markers import MAY_BE_LINK, UNKNOWN_MARKER, MarkerReader, in_code
-from ragdrop.ports.model_services import ClaimVerifier
+from ragdrop.ports.answer_services import ClaimVerifier
 
 logger = logging.getLogger(__name__)
 

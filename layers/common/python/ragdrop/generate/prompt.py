@@ -21,7 +21,8 @@ from ragdrop.generate.conversations import (
     last_words,
     read_condensed,
 )
-from ragdrop.ports.model_services import ChatModel, Message, Prompt, Prompter, PromptRequest
+from ragdrop.ports.answer_services import Prompt, Prompter, PromptRequest
+from ragdrop.ports.model_services import ChatModel, Message
 from ragdrop.query.cache import Searching
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import in_force

@@ -30,9 +30,8 @@ from ragdrop.errors import (
     InvalidParamsError,
     NotFoundError,
 )
-from ragdrop.ports.model_services import Prompt
+from ragdrop.ports.answer_services import Prompt, Receipts
 from ragdrop.ports.registry import Registry
-from ragdrop.ports.shared_state import Receipts
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from ragdrop.ingest.reconcile_rules import obsolete_before
 from ragdrop.ingest.write_chunks import WrittenRevision
 from ragdrop.ports.indexes import ChunkIndex
 from ragdrop.ports.registry import Registry, head_pages
-from ragdrop.ports.telemetry import Metrics
+from ragdrop.ports.search_services import Metrics
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import in_force
 

@@ -75,8 +75,8 @@ class ReconcileKey:
     clock: Callable[[], float]
 
     @cached_property
-    def _due(self) -> DueVersions:
-        return DueVersions(self.documents)
+    def _due(self) -> _DueVersions:
+        return _DueVersions(self.documents)
 
     def __call__(
         self, key: DocumentKey, change: Change, delivery: Delivery, tenant: Tenant, deadline: Deadline
@@ -217,7 +217,7 @@ class ReconcileKey:
         return None
 
 
-class DueVersions:
+class _DueVersions:
     """Finds what waits and what answers below it.  Every method raises ObjectStoreError when S3 does not answer."""
 
     def __init__(self, documents: ObjectStore) -> None:

@@ -10,7 +10,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from ragdrop.domain.answers import AnswerStyle, Source
 from ragdrop.errors import InvalidParamsError
-from ragdrop.ports.model_services import Message, Prompt, PromptRequest
+from ragdrop.ports.answer_services import Prompt, PromptRequest
+from ragdrop.ports.model_services import Message
 
 MARK_DIGITS = 12
 MAX_RENDERED_CHARACTERS = 200_000  # of a custom template, without the sources

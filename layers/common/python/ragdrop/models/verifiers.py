@@ -11,7 +11,8 @@ from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.errors import GenerationError
-from ragdrop.ports.model_services import ChatModel, Embedder, Judgement, Message
+from ragdrop.ports.answer_services import Judgement
+from ragdrop.ports.model_services import ChatModel, Embedder, Message
 
 WIDTHS_ABOVE = 4.5
 """The least similarity of a sentence and its paraphrase, in widths of the model's curve above its operating point.

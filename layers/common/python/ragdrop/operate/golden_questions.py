@@ -15,7 +15,7 @@ from ragdrop.errors import ProjectNotActivatedError, RagdropError
 from ragdrop.past.record import check_visible
 from ragdrop.past.stages import AskGolden, in_parallel
 from ragdrop.ports.registry import Registry
-from ragdrop.ports.telemetry import Metrics
+from ragdrop.ports.search_services import Metrics
 from ragdrop.tenants.directory import TenantDirectory
 
 logger = logging.getLogger(__name__)

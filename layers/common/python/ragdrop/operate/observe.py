@@ -15,10 +15,10 @@ from ragdrop.domain.deadlines import REQUEST_ID
 from ragdrop.domain.models import ModelCall, spent
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DatabaseError, RagdropError
+from ragdrop.ports.search_services import Metrics
 from ragdrop.ports.telemetry import (
     COST_UNIT,
     Counts,
-    Metrics,
     QueryReport,
     Telemetry,
     counts_of,

@@ -16,7 +16,7 @@ from ragdrop.errors import IndexLostError
 from ragdrop.ingest.revision_store import RevisionStore, StoredRevision
 from ragdrop.ports.indexes import SOME_BYTES, ChunkIndex, Reading
 from ragdrop.ports.registry import Registry, head_pages
-from ragdrop.ports.telemetry import Metrics
+from ragdrop.ports.search_services import Metrics
 
 logger = logging.getLogger(__name__)
 

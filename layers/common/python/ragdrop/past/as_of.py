@@ -15,8 +15,9 @@ from ragdrop.domain.tenants import Caller, IndexRef, Tenant
 from ragdrop.errors import InvalidParamsError, ProjectNotActivatedError
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.past.record import PAGE, change_pages
-from ragdrop.ports.indexes import LayeredIndex, SearchableIndex
+from ragdrop.ports.indexes import LayeredIndex
 from ragdrop.ports.registry import Registry
+from ragdrop.ports.search_services import SearchableIndex, SearchableRegistry
 from ragdrop.query.understand import visible_vaults
 from ragdrop.query.view import LiveViews, View
 from ragdrop.tenants.directory import TenantDirectory
@@ -55,7 +56,7 @@ class PastView(View):
     The head of each document is read all the same: what was purged since has none, and is in no view.
     """
 
-    def __init__(self, registry: Registry, index: SearchableIndex, differences: Differences) -> None:
+    def __init__(self, registry: SearchableRegistry, index: SearchableIndex, differences: Differences) -> None:
         lost = differences.lost
         warnings = [f"{lost} documents of that moment are no longer stored and are left out"] if lost else []
         super().__init__(registry, index, warnings)
@@ -278,7 +279,7 @@ class StagedView(View):
         stages: Those that count, `vault/stage`; one answer counts the same ones from its first read to its last.
     """
 
-    def __init__(self, registry: Registry, index: SearchableIndex, stages: Collection[str]) -> None:
+    def __init__(self, registry: SearchableRegistry, index: SearchableIndex, stages: Collection[str]) -> None:
         super().__init__(registry, index)
         self._stages = frozenset(stages)
 

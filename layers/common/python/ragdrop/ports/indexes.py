@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, RevisionPage, Vector
+from ragdrop.domain.chunks import IndexedChunk, RevisionPage
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
+from ragdrop.ports.search_services import SearchableIndex
 
 SMALL_BYTES = 64 << 20  # of an index that each sweep reads whole
 ALL_BYTES = 1 << 62
@@ -41,45 +41,6 @@ class IndexFaults:
 
     found: tuple[str, ...] = ()
     chunks: int | None = None
-
-
-class SearchableIndex(Protocol):
-    """What a search asks of an index.  All methods raise DatabaseError."""
-
-    def ready(
-        self,
-        index: IndexRef,
-        deadline: Deadline,
-        counts: ChangeCounts | None = None,
-        queries: Sequence[CandidateQuery] = (),
-    ) -> None:
-        """Do what a search of *index* can do before its vector is known; a search that begins without it does it.
-
-        *counts* are the change counts of the tenant as this search read them: what was read at the same ones is still
-        true of all that answers, and need not be read again.  *queries* are those that it will ask, without their
-        vectors: what words find may be looked for already, and what fails then fails when it asks.
-        """
-
-    def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
-        """Vector and lexical hits of every query, in order, in one round trip; best first, ties by `Hit.order`.
-
-        A lexical hit of a query that has a vector too carries its cosine, if its chunk has a vector.
-        """
-
-    def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
-        """The chunks of each range in order of their ordinals, in one round trip."""
-
-    def nearest_of(
-        self, index: IndexRef, vector: Vector | None, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline
-    ) -> list[Hit]:
-        """Of each of up to 100 revisions the chunk that is nearest to *vector*, in one round trip; best first.
-
-        Each hit carries the links that stand with the revision's first chunk.  Without *vector*, and for a revision
-        without any vector, that first chunk comes, its score 0.0.  A revision without chunks is left out.
-        """
-
-    def count(self, index: IndexRef, deadline: Deadline) -> int:
-        """Chunks of the tenant in this index, those of superseded revisions too."""
 
 
 class ChunkIndex(SearchableIndex, Protocol):

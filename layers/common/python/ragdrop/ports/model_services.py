@@ -1,11 +1,9 @@
-"""Embedding and chat models, and the prompts that chat models get."""
+"""Embedding and chat models."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from groundcheck import OpenClaim, Opinion
-from ragdrop.domain.answers import AnswerStyle, Source
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace, ModelCall
@@ -69,50 +67,6 @@ class ChatModel(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class PromptRequest:
-    """What a prompt is made of; `system_prompt` and `prompt_template` stand in place of the shipped ones."""
-
-    question: str
-    sources: Sequence[Source]
-    style: AnswerStyle = "normal"
-    system_prompt: str | None = None
-    prompt_template: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """The messages to send, and a hash of all templates that made them.
-
-    `prefix` stands before the number of each source, and so in its marker: nothing that is shown holds such a marker.
-    """
-
-    messages: list[Message]
-    version: str
-    prefix: str = ""
-
-
-class Prompter(Protocol):
-    """Renders the messages of a question from templates; retrieved text is data in them and cannot end itself."""
-
-    def system(self, style: AnswerStyle, system_prompt: str | None = None, *, prefix: str = "") -> str:
-        """The system message: the shipped prompt or *system_prompt*, the style, and the rules that always hold.
-
-        The rules name markers with *prefix*.
-
-        Raises InvalidParamsError: *system_prompt* does not render.
-        """
-
-    def render(self, request: PromptRequest) -> Prompt:
-        """The system message, and the user message that holds sources and question.
-
-        Raises InvalidParamsError: `system_prompt` or `prompt_template` does not render.
-        """
-
-    def problem(self, template: str) -> str | None:
-        """Why *template* cannot be rendered in place of a shipped one, in one line; None where it can."""
-
-
 class ModelList(Protocol):
     """An OpenAI-compatible endpoint's list of models."""
 
@@ -121,37 +75,3 @@ class ModelList(Protocol):
 
         Raises DependencyError: it did not answer, or refused; `service` names it.
         """
-
-
-class Reranker(Protocol):
-    """Scores texts against a question.  Raises RerankError or DeadlineError."""
-
-    def scores(self, query: str, texts: Sequence[str], deadline: Deadline) -> list[float]:
-        """One score a text, in the order of *texts*: higher fits better, scales differ from model to model.
-
-        No texts cost no call.
-        """
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """One opinion a claim, in order, and the tokens that a chat model read and wrote for them."""
-
-    opinions: list[Opinion]
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
-class ClaimVerifier(Protocol):
-    """Judges what rules leave open.
-
-    `reads_relations` says whether it can tell that a passage states a claim.  One that cannot never says `verified`,
-    and is not asked about claims that have evidence already.
-
-    Raises EmbeddingServiceError or GenerationError, whichever service it asks, CircuitOpenError or DeadlineError.
-    """
-
-    reads_relations: bool
-
-    def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> Judgement:
-        """Judge all *claims* at once."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from ragdrop.domain.calibration import Calibration
-from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Detail, Failure, Head, Heads, Name, Page, Promoted, Status
+from ragdrop.domain.documents import Detail, Failure, Head, Status
 from ragdrop.domain.golden import GoldenRun
-from ragdrop.domain.history import ChangeCounts, LiveChange
+from ragdrop.domain.history import LiveChange
 from ragdrop.domain.keys import NAME_PATTERN, DocumentKey
 from ragdrop.domain.tenants import ROLES, ActiveIndex, ApiKey, Caller, RateLimits, StoredSettings, Tenant
 from ragdrop.errors import DocumentTimeoutError, UnauthenticatedError
+from ragdrop.ports.search_services import SearchableRegistry
 
 # Asymmetric ones alone: with `none` anybody, with HS256 whoever knows the public key could make a token.
 ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
@@ -187,7 +187,7 @@ class Claim:
     stage: str | None = None
 
 
-class Registry(Protocol):
+class Registry(SearchableRegistry, Protocol):
     """The truth about which revision of every document answers; tenants and keys; and what answered when, for 30 days.
 
     All reads are consistent, except `page` and where a caller asks otherwise.  All methods raise DatabaseError when the
@@ -199,26 +199,8 @@ class Registry(Protocol):
     def head(self, key: DocumentKey) -> Head | None:
         """The head of a document; None where it never had one, or was purged."""
 
-    def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:
-        """The heads of up to 100 documents in one batch read; raises only where none could be read."""
-
-    def named_and_heads(
-        self, names: Collection[Name], keys: Collection[DocumentKey], deadline: Deadline
-    ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
-        """Paths, sorted, by name, and heads: up to 100 of both together in one batch read.
-
-        A name that nothing has leads to nothing, one that was not read in time is left out; raises only where nothing
-        could be read.
-        """
-
     def detail(self, key: DocumentKey, revision: int) -> Detail | None:
         """The detail of one revision; None if it neither began nor was activated, or was forgotten."""
-
-    def details(self, revisions: Collection[tuple[DocumentKey, int]], deadline: Deadline) -> list[Detail]:
-        """The details of up to 100 revisions, by one batch read, without missing ones.
-
-        Raises DatabaseError: some could not be read.
-        """
 
     def begin(self, detail: Detail, checkpoint: Checkpoint) -> None:
         """Keep the detail of a large revision before its activation, with its first checkpoint."""
@@ -281,17 +263,6 @@ class Registry(Protocol):
         Returns how many of its items went: head, revisions and changes.
         """
 
-    def page(
-        self, tenant: str, *, vault: str | None, prefix: str, status: Status | None, cursor: str | None, limit: int
-    ) -> Page:
-        """Documents by vault and path; without *status* all but the deleted.  Eventually consistent.
-
-        Raises InvalidParamsError: the cursor is not one that was given out.
-        """
-
-    def change_counts(self, tenant: str, deadline: Deadline) -> ChangeCounts:
-        """How often what answers changed: a reader's heads hold while the counts of their slots are the same."""
-
     def changes(
         self, tenant: str, vault: str, *, after: str, limit: int, before: str | None = None
     ) -> list[LiveChange]:
@@ -312,12 +283,6 @@ class Registry(Protocol):
 
     def unpoint(self, head: Head) -> None:
         """Remove the pointers that *head*, read consistently, shows to lead nowhere; those of later revisions stay."""
-
-    def promoted(self, tenant: str, deadline: Deadline) -> list[Promoted]:
-        """The tenant's important and critical documents by vault and path, by one query."""
-
-    def tenant(self, name: str, *, consistent: bool = True) -> Tenant | None:
-        """The tenant's item; unless *consistent* one that may miss what was written a moment ago."""
 
     def create_tenant(self, tenant: Tenant) -> bool:
         """Write a new tenant; False if one of that name exists."""
@@ -380,9 +345,6 @@ class Registry(Protocol):
 
     def expire_api_key(self, sha256: str, expires_at_s: float) -> bool:
         """Set when a key expires, in seconds since 1970; False if there is none.  A revoked one stays revoked."""
-
-    def folders(self, tenant: str) -> frozenset[str]:
-        """The folders noted, as `vault/a/b`."""
 
     def note_folder(self, tenant: str, folder: str) -> None:
         """Add a folder, unless MAX_FOLDERS are there."""

@@ -1,16 +1,14 @@
-"""State that execution environments share: circuit breakers, replies by idempotency key, receipts, visited links."""
+"""State that execution environments share: circuit breakers, replies by idempotency key."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.receipts import Feedback, Receipt
 from ragdrop.errors import DeadlineError, DependencyError
 
 BUCKETS = 6  # a window is counted in so many parts, each of which is forgotten whole
@@ -210,43 +208,3 @@ class StoredReplies(Protocol):
 
     def forget(self, tenant: str, key: str) -> None:
         """The request failed: it may be sent again."""
-
-
-class Receipts(Protocol):
-    """Receipts, found by tenant and id, and by the documents they name.  All methods raise DatabaseError."""
-
-    def put_receipt(self, receipt: Receipt) -> None:
-        """Keep a receipt until its time has passed, and note it with each of its documents.  It is quick to fail."""
-
-    def receipt(self, tenant: str, receipt_id: str, now_s: float) -> Receipt | None:
-        """A receipt (consistent); None if there is none, or its time has passed at *now_s* (seconds since 1970)."""
-
-    def put_feedback(self, receipt: Receipt, credential: str, feedback: Feedback) -> bool:
-        """Keep what a credential says with the receipt, for as long; False if the receipt is gone."""
-
-    def receipts_with_feedback(
-        self, tenant: str, *, after: str, limit: int, now_s: float
-    ) -> tuple[list[Receipt], str | None]:
-        """Receipts of a tenant that have feedback, by id, behind the id *after*.
-
-        Returns at most *limit* of them, and the id to continue behind, None at the end.
-        """
-
-    def forget_receipts(self, key: DocumentKey) -> int:
-        """Remove every receipt that names a document: for a purge.  How many went."""
-
-    def forget_all_receipts(self, tenant: str) -> int:
-        """Remove every receipt of a tenant.  How many went."""
-
-
-class VisitedCache(Protocol):
-    """What is in it may be lost: then a document's links are followed once more.  All methods raise DatabaseError."""
-
-    def visited(self, tenant: str, session: str, now_s: float) -> frozenset[str]:
-        """Digests of the documents that the session has expanded in the last hour; one read."""
-
-    def note(self, tenant: str, session: str, digests: Collection[str], now_s: float) -> None:
-        """Replace what the session has expanded, for an hour from *now_s* on; one write.
-
-        At most 5,000 are stored.  Of two queries of one session at the same time the later write stands.
-        """

@@ -7,7 +7,6 @@ import hmac
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -182,20 +181,6 @@ def metrics_of(report: QueryReport) -> Mapping[str, float]:
     if report.cost is not None:
         found["Cost"] = report.cost
     return found
-
-
-class Metrics(Protocol):
-    """Takes metrics; never raises, never waits."""
-
-    def put(self, values: Mapping[str, float], *, dependency: str | None = None) -> None:
-        """Emit *values* by the names of `domain.metric_names.UNITS`, of *dependency* if they are of one."""
-
-
-class Tracer(Protocol):
-    """Reports stages to a collector of traces; never fails a request."""
-
-    def stage(self, name: str) -> AbstractContextManager[None]:
-        """A span of the request's trace for as long as the block runs; one that ends by an error says its type."""
 
 
 BOUNDS_MS: tuple[float, ...] = (*(step * 10**power for power in range(5) for step in _STEPS), 100_000.0)

@@ -249,7 +249,7 @@ NEIGHBOURS = 1  # chunks before and after the best one
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class _Stretch:
     """Code points `start` to `end` (exclusive) of a parsed text, exactly."""
 
     text: str
@@ -260,19 +260,19 @@ class Stretch:
     def lines(self) -> int:
         """How many lines it has.
 
-        >>> Stretch("a", 0, 1).lines, Stretch(chr(10).join("ab"), 0, 3).lines
+        >>> _Stretch("a", 0, 1).lines, _Stretch(chr(10).join("ab"), 0, 3).lines
         (1, 2)
         """
         return self.text.count("\n") + 1
 
 
-def stretches(chunks: Sequence[Chunk]) -> list[Stretch]:
+def stretches(chunks: Sequence[Chunk]) -> list[_Stretch]:
     """The text of *chunks* (of one revision, by ordinal), overlaps once; a new stretch where text between is missing.
 
     >>> stretches([Chunk(0, 0, 5, "one t", after=""), Chunk(1, 4, 7, "two"), Chunk(2, 9, 12, "six")])
-    [Stretch(text='one two', start=0, end=7), Stretch(text='six', start=9, end=12)]
+    [_Stretch(text='one two', start=0, end=7), _Stretch(text='six', start=9, end=12)]
     """
-    found: list[Stretch] = []
+    found: list[_Stretch] = []
     after = ""
     for chunk in chunks:
         last = found[-1] if found else None
@@ -281,9 +281,9 @@ def stretches(chunks: Sequence[Chunk]) -> list[Stretch]:
             end = last.start + len(joined)
             if chunk.end <= end:
                 continue
-            found[-1] = Stretch(joined + chunk.text[end - chunk.start :], last.start, chunk.end)
+            found[-1] = _Stretch(joined + chunk.text[end - chunk.start :], last.start, chunk.end)
         else:
-            found.append(Stretch(chunk.text, chunk.start, chunk.end))
+            found.append(_Stretch(chunk.text, chunk.start, chunk.end))
         after = chunk.after
     return found
 
@@ -321,7 +321,7 @@ def expanded(document: FoundDocument, read: Sequence[Hit], expand: Expand) -> Fo
     return document if around is None else _with_text(document, around, read)
 
 
-def _with_text(document: FoundDocument, part: Stretch, read: Sequence[Hit]) -> FoundDocument:
+def _with_text(document: FoundDocument, part: _Stretch, read: Sequence[Hit]) -> FoundDocument:
     parts = tuple(
         hit
         for hit in read

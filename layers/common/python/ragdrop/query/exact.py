@@ -69,7 +69,7 @@ _NOT_BEHIND = r"(?![^\W_])(?!-(?:\w*\d\w*|\w)\b)(?![.,:]\d)"
 
 
 @dataclass(frozen=True, slots=True)
-class ExactTerm:
+class _ExactTerm:
     """What a question names as it is written.
 
     Args:
@@ -155,7 +155,7 @@ def exactness(question: str, hits: Sequence[Hit]) -> Exactness:
     return _by_words(terms, words, names, hits, texts)
 
 
-def _by_terms(terms: Sequence[ExactTerm], texts: Mapping[str, str], *, is_about: bool) -> Exactness:
+def _by_terms(terms: Sequence[_ExactTerm], texts: Mapping[str, str], *, is_about: bool) -> Exactness:
     """Chunks that hold all terms that stand anywhere; of several codes in different chunks each counts."""
     terms_of = {id_: frozenset(term for term in terms if term.stands_in(text)) for id_, text in texts.items()}
     known = frozenset().union(*terms_of.values())
@@ -168,7 +168,7 @@ def _by_terms(terms: Sequence[ExactTerm], texts: Mapping[str, str], *, is_about:
 
 
 def _by_words(
-    terms: Sequence[ExactTerm],
+    terms: Sequence[_ExactTerm],
     words: frozenset[str],
     names: frozenset[str],
     hits: Sequence[Hit],
@@ -199,7 +199,7 @@ def _text_of(hit: Hit) -> str:
 
 
 @lru_cache(maxsize=256)
-def exact_terms(question: str) -> tuple[ExactTerm, ...]:
+def exact_terms(question: str) -> tuple[_ExactTerm, ...]:
     """The terms of *question* that must stand in a document as they are written.
 
     >>> [term.text for term in exact_terms('Where is AX-2292-B, "the red one", of \u00a7 4 (2) and foo.baz?')]
@@ -240,42 +240,42 @@ def fold(text: str) -> str:
     return (_ESCAPE.sub("", plain) if "\\" in plain else plain).casefold()
 
 
-def _term(match: re.Match[str]) -> ExactTerm | None:
+def _term(match: re.Match[str]) -> _ExactTerm | None:
     kind, text = str(match.lastgroup), match[str(match.lastgroup)]
     if kind in {"quoted", "single", "guillemets"}:
-        return ExactTerm(text, _spelled(text), decides=len(text.split()) > 1)
+        return _ExactTerm(text, _spelled(text), decides=len(text.split()) > 1)
     if kind in {"address", "ticked"}:
-        return ExactTerm(text, _spelled(text))
+        return _ExactTerm(text, _spelled(text))
     if kind == "section":
         is_precise = re.search(r"[§(]|\d[a-z]|^art", text.casefold()) is not None
-        return ExactTerm(text, _section(text), decides=is_precise)
+        return _ExactTerm(text, _section(text), decides=is_precise)
     if kind == "amount":
-        return ExactTerm(text, _amount(text), decides=sum(map(str.isdigit, text)) > 1)
+        return _ExactTerm(text, _amount(text), decides=sum(map(str.isdigit, text)) > 1)
     if kind == "date":
-        return ExactTerm(text, _spelled(text), decides=False)
+        return _ExactTerm(text, _spelled(text), decides=False)
     if kind == "phone":
         digits = sum(map(str.isdigit, text))
-        return ExactTerm(text.strip(), None) if digits >= _PHONE_DIGITS else None if " " in text else _token(text)
+        return _ExactTerm(text.strip(), None) if digits >= _PHONE_DIGITS else None if " " in text else _token(text)
     return _token(text)
 
 
-def _token(text: str) -> ExactTerm | None:
+def _token(text: str) -> _ExactTerm | None:
     """A code, identifier or number; None for a plain word."""
     size = sum(map(str.isalnum, text))
     digits = sum(map(str.isdigit, text))
     if _VERSION.fullmatch(text) or (digits == size and _NUMBER.fullmatch(text)):
-        return ExactTerm(text, _spelled(text), decides=digits > LEAST_CODE) if digits > 2 or "." in text else None
+        return _ExactTerm(text, _spelled(text), decides=digits > LEAST_CODE) if digits > 2 or "." in text else None
     if not digits:
-        return ExactTerm(text, _spelled(text)) if _IDENTIFIER.fullmatch(text) else None
+        return _ExactTerm(text, _spelled(text)) if _IDENTIFIER.fullmatch(text) else None
     if digits == size:
-        return ExactTerm(text, _spelled(text), decides=digits > LEAST_CODE)
+        return _ExactTerm(text, _spelled(text), decides=digits > LEAST_CODE)
     if _IDENTIFIER.fullmatch(text) and _LONG_WORD.search(text):
-        return ExactTerm(text, _spelled(text))
+        return _ExactTerm(text, _spelled(text))
     is_joined = size < len(text)
     is_word = any(each.search(text) for each in (_LONG_WORD, _COUNTED)) or _NO_CODE.match(text) is not None
     decides = not is_word and (size >= LEAST_CODE or is_joined)
     is_code = decides and digits > 1 and size >= LEAST_JOINED and (is_joined or not text.islower())
-    return ExactTerm(text, _code(text, size), decides, is_code)
+    return _ExactTerm(text, _code(text, size), decides, is_code)
 
 
 def _spelled(text: str) -> re.Pattern[str]:
@@ -365,7 +365,7 @@ def _same_number(asked: str, written: str) -> bool:
     return shorter >= _PHONE_DIGITS and (asked.endswith(written) or written.endswith(asked))
 
 
-def _other_words(question: str, terms: Sequence[ExactTerm]) -> tuple[frozenset[str], frozenset[str]]:
+def _other_words(question: str, terms: Sequence[_ExactTerm]) -> tuple[frozenset[str], frozenset[str]]:
     """The stems of what *question* asks about beside *terms*, and which of them it writes as names."""
     rest = question.translate(_FOLDS)
     for term in terms:

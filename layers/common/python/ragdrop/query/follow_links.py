@@ -16,8 +16,7 @@ from ragdrop.domain.links import Link, Reference, candidates, reference
 from ragdrop.domain.retrieval import Followed, FoundChunk, FoundDocument, LinkedDocument
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import DatabaseError
-from ragdrop.ports.registry import Registry
-from ragdrop.ports.shared_state import VisitedCache
+from ragdrop.ports.search_services import SearchableRegistry, VisitedCache
 from ragdrop.query.candidates import filter_tenant
 from ragdrop.query.view import View
 
@@ -32,7 +31,7 @@ SEVERAL_LINKS_BONUS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class _Target:
     """One link of a level: where it stands, what it shows, what it may mean."""
 
     source: DocumentKey
@@ -40,30 +39,30 @@ class Target:
     means: Reference
 
 
-def targets_of(pages: Iterable[tuple[DocumentKey, Sequence[Link]]], *, across_vaults: bool) -> list[Target]:
+def targets_of(pages: Iterable[tuple[DocumentKey, Sequence[Link]]], *, across_vaults: bool) -> list[_Target]:
     """The links of *pages* that may lead to documents: by the rank of the page, then by place; at most 100."""
-    found: list[Target] = []
+    found: list[_Target] = []
     for source, links in pages:
         for link in links:
             if len(found) == MAX_TARGETS:  # what a link may mean takes longer to find out than anything else here
                 return found
             means = reference(link.target, source, across_vaults=across_vaults)
             if means is not None and means.paths:
-                found.append(Target(source, link, means))
+                found.append(_Target(source, link, means))
     return found
 
 
-def names_of(targets: Sequence[Target]) -> list[Name]:
+def names_of(targets: Sequence[_Target]) -> list[Name]:
     """The names to look up, every target's first before any other's; at most 100."""
     return _in_turns([target.means.names for target in targets])
 
 
-def as_written(target: Target) -> DocumentKey | None:
+def as_written(target: _Target) -> DocumentKey | None:
     """The document that a link names by its path, if that is there as written; a wikilink names none.
 
     >>> from ragdrop.domain.links import reference
     >>> key = DocumentKey("acme", "team", "notes/a.md")
-    >>> [as_written(Target(key, Link(to), reference(to, key))) for to in ("b.md", "[[b]]")]
+    >>> [as_written(_Target(key, Link(to), reference(to, key))) for to in ("b.md", "[[b]]")]
     [DocumentKey(tenant='acme', vault='team', path='notes/b.md'), None]
     """
     if target.means.ending is not None:
@@ -71,7 +70,7 @@ def as_written(target: Target) -> DocumentKey | None:
     return DocumentKey(target.source.tenant, target.means.vault, target.means.paths[0])
 
 
-def meanings(targets: Sequence[Target], named: Mapping[Name, tuple[str, ...]]) -> list[list[DocumentKey]]:
+def meanings(targets: Sequence[_Target], named: Mapping[Name, tuple[str, ...]]) -> list[list[DocumentKey]]:
     """Which documents each target may mean, likeliest first."""
     return [candidates(target.means, target.source, named) for target in targets]
 
@@ -91,7 +90,7 @@ def order(
     return sorted(hits, key=lambda hit: (-hit.score - bonus * (linked_by.get(hit.key, 1) - 1), hit.order))
 
 
-def linked_document(hit: Hit, target: Target, depth: int) -> LinkedDocument:
+def linked_document(hit: Hit, target: _Target, depth: int) -> LinkedDocument:
     """The document of a chunk that a link led to."""
     score = max(0.0, hit.score)
     return LinkedDocument(
@@ -218,7 +217,7 @@ class FollowLinks:
         known: Collection[DocumentKey],
         live: Mapping[DocumentKey, int],
         deadline: Deadline,
-    ) -> list[tuple[Hit, Target]]:
+    ) -> list[tuple[Hit, _Target]]:
         """The documents one link away from *pages*, best first; none that is *known* or may not be seen.
 
         What is *live*, with which revision, is not asked for again.
@@ -227,7 +226,7 @@ class FollowLinks:
         targets = [target for target in linked if request.caller.may_see(target.means.vault)]
         if not targets:
             return []
-        by: dict[DocumentKey, list[Target]] = {}
+        by: dict[DocumentKey, list[_Target]] = {}
         revisions: dict[DocumentKey, int] = {}
         for target, found in zip(targets, resolve_links(view, targets, deadline, known=live), strict=True):
             if found is not None and found[0] not in known and found[0] != target.source:
@@ -291,8 +290,8 @@ Live = tuple[DocumentKey, int]
 
 
 def resolve_links(
-    registry: Registry | View,
-    targets: Sequence[Target],
+    registry: SearchableRegistry | View,
+    targets: Sequence[_Target],
     deadline: Deadline,
     *,
     known: Mapping[DocumentKey, int] | None = None,

@@ -9,8 +9,8 @@ from typing import TypeVar
 from ragdrop.domain.chunks import Filters
 from ragdrop.domain.deadlines import FOLDERS, RERANK, Deadline
 from ragdrop.errors import DependencyError
-from ragdrop.ports.model_services import ChatModel, Message, Reranker
-from ragdrop.ports.registry import Registry
+from ragdrop.ports.model_services import ChatModel, Message
+from ragdrop.ports.search_services import Reranker, SearchableRegistry
 from ragdrop.query.understand import RankedFolders
 
 logger = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ def read_ranking(reply: str, folders: Sequence[str]) -> tuple[str, ...] | None:
 class RankFolders:
     """Asks the chat model for the folders of a question."""
 
-    def __init__(self, *, registry: Registry, chat: ChatModel) -> None:
+    def __init__(self, *, registry: SearchableRegistry, chat: ChatModel) -> None:
         self._registry = registry
         self._chat = chat
 

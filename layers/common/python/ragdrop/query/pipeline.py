@@ -18,8 +18,8 @@ from ragdrop.domain.models import spent
 from ragdrop.domain.retrieval import NOTHING_SEARCHED, Query, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import CircuitOpenError, DatabaseError, DeadlineError, DependencyError, IndexLostError, RagdropError
-from ragdrop.ports.indexes import SearchableIndex
-from ragdrop.ports.telemetry import Metrics, Operation, QueryReport, failure_of, filters_of, scope_of
+from ragdrop.ports.search_services import Metrics, SearchableIndex
+from ragdrop.ports.telemetry import Operation, QueryReport, failure_of, filters_of, scope_of
 from ragdrop.query.cache import Searching
 from ragdrop.query.search import Search
 from ragdrop.resilience.breakers import INDEX, REGISTRY

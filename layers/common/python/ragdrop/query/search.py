@@ -34,9 +34,7 @@ from ragdrop.errors import (
     IndexMovedError,
     ModelNotFoundError,
 )
-from ragdrop.ports.indexes import SearchableIndex
-from ragdrop.ports.model_services import Reranker
-from ragdrop.ports.telemetry import Tracer
+from ragdrop.ports.search_services import Reranker, SearchableIndex, Tracer
 from ragdrop.query.assemble import MAX_CRITICAL, assemble, context_text, live_critical
 from ragdrop.query.candidates import CandidateRequest, FoundCandidates, find_candidates
 from ragdrop.query.exact import exactness
@@ -68,7 +66,7 @@ CHUNKS_A_CRITICAL = 5  # vector hits asked for, for each critical document, so t
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionVector:
+class _QuestionVector:
     """`vector` is None for a lexical search: `warnings` explains why, `breaker_open` whether nothing was requested."""
 
     vector: Vector | None
@@ -140,7 +138,7 @@ class Search:
         total_indexed = question.tenant.count_in(caller.vaults)[0] if query.as_of is None else None
         return replace(_with_links(retrieval, followed, query), total_indexed=total_indexed)
 
-    def _embed(self, question: ResolvedQuery, done: Event, deadline: Deadline) -> tuple[RankedFolders, QuestionVector]:
+    def _embed(self, question: ResolvedQuery, done: Event, deadline: Deadline) -> tuple[RankedFolders, _QuestionVector]:
         """The folders that the chat model chose, if requested, and the question's vector, within its share of the time.
 
         Raises:
@@ -152,16 +150,16 @@ class Search:
             if query.rank_folders and not query.fast:
                 folders = self._rank_folders(query.text, tenant.name, question.scopes.whole, deadline)
             if question.uncovered is not None:
-                return folders, QuestionVector(None)
+                return folders, _QuestionVector(None)
             vector = self._query_vectors(query.text, tenant.name, tenant.active.space, EMBED.of(deadline))
-            return folders, QuestionVector(vector)
+            return folders, _QuestionVector(vector)
         except (EmbeddingServiceError, ModelNotFoundError, CircuitOpenError, DeadlineError) as exc:
             may_recover = exc.retryable or isinstance(exc, ModelNotFoundError)
             if not query.allow_fallback or not may_recover or deadline.remaining_s() <= 0:
                 raise
             breaker_open = isinstance(exc, CircuitOpenError)
             why = "is behind its open breaker" if breaker_open else "did not answer"
-            return folders, QuestionVector(None, (f"the embedding service {why}: found by words alone",), breaker_open)
+            return folders, _QuestionVector(None, (f"the embedding service {why}: found by words alone",), breaker_open)
         finally:
             done.set()
 
@@ -207,7 +205,7 @@ class Search:
         question: ResolvedQuery,
         found: FoundCandidates,
         critical_keys: Sequence[DocumentKey],
-        embedded: QuestionVector,
+        embedded: _QuestionVector,
         timer: Timer,
         deadline: Deadline,
     ) -> tuple[Retrieval, Mapping[DocumentKey, Hit | None]]:

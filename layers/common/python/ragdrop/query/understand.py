@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from ragdrop.calibration.shipped_calibrations import calibration_of
 from ragdrop.domain.calibration import OPERATING_RELEVANCE, Calibration
@@ -17,7 +18,6 @@ from ragdrop.domain.settings import Tunables
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import InvalidDocTypeError, InvalidParamsError, ProjectNotActivatedError, did_you_mean
 from ragdrop.query.ranking import Boosts
-from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import SettingsInForce, in_force
 
 MAX_PREFERRED = 10  # each is searched separately; the weights 1.0, 0.9 … have ended at 0.1 by then
@@ -285,10 +285,18 @@ class ResolvedQuery:
         return Room(characters, int(characters * values.critical_share))
 
 
+class _Tenants(Protocol):
+    """The cached tenants, as `tenants.directory` has them."""
+
+    def tenant(self, name: str, *, fresh: bool = False) -> Tenant | None: ...
+
+    def forget(self, name: str) -> None: ...
+
+
 class UnderstandQuery:
     """Resolves queries against the tenant's item and the environment's settings."""
 
-    def __init__(self, *, directory: TenantDirectory, environment: Tunables) -> None:
+    def __init__(self, *, directory: _Tenants, environment: Tunables) -> None:
         self._directory = directory
         self._environment = environment
 

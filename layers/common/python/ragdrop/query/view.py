@@ -13,8 +13,7 @@ from ragdrop.domain.history import ChangeCounts, Stamp
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller, IndexRef
-from ragdrop.ports.indexes import SearchableIndex
-from ragdrop.ports.registry import Registry
+from ragdrop.ports.search_services import SearchableIndex, SearchableRegistry
 
 MAX_CACHED = 10_000  # heads, and names, of all tenants: some 1.5 KB each
 CACHED_S = 300.0  # a cached head is read again after this, should counts ever lie: a table restored to an earlier time
@@ -30,7 +29,7 @@ class View:
         warnings: What the view could not include; an answer over it is degraded.
     """
 
-    def __init__(self, registry: Registry, index: SearchableIndex, warnings: Sequence[str] = ()) -> None:
+    def __init__(self, registry: SearchableRegistry, index: SearchableIndex, warnings: Sequence[str] = ()) -> None:
         self.registry = registry
         self.index = index
         self.warnings = warnings
@@ -90,7 +89,7 @@ class LiveViews:
         clock: Seconds since 1970.
     """
 
-    def __init__(self, registry: Registry, index: SearchableIndex, *, clock: Callable[[], float]) -> None:
+    def __init__(self, registry: SearchableRegistry, index: SearchableIndex, *, clock: Callable[[], float]) -> None:
         self.registry = registry
         self.index = index
         self.clock = clock

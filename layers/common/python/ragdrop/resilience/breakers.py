@@ -13,8 +13,8 @@ from typing import Any, TypeVar, cast
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import CircuitOpenError, DatabaseError, DependencyError
 from ragdrop.ports.model_services import ChatModel, Completion, Message
+from ragdrop.ports.search_services import Metrics
 from ragdrop.ports.shared_state import NOW_OPEN, Breaker, BreakerRules, BreakerStore, Counted, is_outage
-from ragdrop.ports.telemetry import Metrics
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import TypeVar
 
-from ragdrop.ports.telemetry import Tracer
+from ragdrop.ports.search_services import Tracer
 
 STAGES = ("embed", "retrieve", "registry", "links", "assemble")
 

@@ -11,7 +11,8 @@ from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef, engine_of
 from ragdrop.errors import ConfigurationError
-from ragdrop.ports.indexes import SOME_BYTES, ChunkIndex, IndexFaults, LayeredIndex, Reading, SearchableIndex
+from ragdrop.ports.indexes import SOME_BYTES, ChunkIndex, IndexFaults, LayeredIndex, Reading
+from ragdrop.ports.search_services import SearchableIndex
 
 GROUP = "ragdrop.indexes"  # of entry points: what connects to an engine, by the engine's name
 # A Lambda layer holds packages without their metadata, and so without entry points.

@@ -15,7 +15,7 @@ MAX_TRIES = 5  # of a write that others are in the way of
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
+class _Admitted:
     """The record of one vault.
 
     Args:
@@ -30,9 +30,9 @@ class Admitted:
         """Whether a version may go live: it was promoted, or it named no stage and is older than `since`.
 
         >>> found = StoredObject("acme/team/a.md", "v2", "e", 1, "text/plain", "2026-01-02T00:00:00Z")
-        >>> Admitted({"a.md": "v2"}).holds("a.md", found, named=True)
+        >>> _Admitted({"a.md": "v2"}).holds("a.md", found, named=True)
         True
-        >>> Admitted(since="2026-01-02T00:00:00Z").holds("a.md", found, named=False)
+        >>> _Admitted(since="2026-01-02T00:00:00Z").holds("a.md", found, named=False)
         False
         """
         before = not named and self.since is not None and found.modified_at < self.since
@@ -45,7 +45,7 @@ class AdmissionRecords:
     def __init__(self, documents: ObjectStore) -> None:
         self._documents = documents
 
-    def read(self, tenant: str, vault: str) -> Admitted:
+    def read(self, tenant: str, vault: str) -> _Admitted:
         """The record of a vault; an empty one if there is none."""
         return self._read(tenant, vault)[0]
 
@@ -75,17 +75,17 @@ class AdmissionRecords:
         """Remove the records of all vaults; return how many versions of them."""
         return self._documents.delete_prefix(f"{ADMITTED}/{tenant}/")
 
-    def _read(self, tenant: str, vault: str) -> tuple[Admitted, str]:
+    def _read(self, tenant: str, vault: str) -> tuple[_Admitted, str]:
         """The record, and its ETag."""
         name = _name(tenant, vault)
         stored = self._documents.head(name)
         body = None if stored is None else self._documents.get(name, version_id=stored.version_id)
         if stored is None or body is None:
-            return Admitted(), NOTHING_THERE
+            return _Admitted(), NOTHING_THERE
         values = json.loads(body)
-        return Admitted(values["versions"], values.get("since")), stored.etag
+        return _Admitted(values["versions"], values.get("since")), stored.etag
 
-    def _change(self, tenant: str, vault: str, change: Callable[[Admitted], Admitted]) -> None:
+    def _change(self, tenant: str, vault: str, change: Callable[[_Admitted], _Admitted]) -> None:
         for _ in range(MAX_TRIES):
             before, etag = self._read(tenant, vault)
             after = change(before)

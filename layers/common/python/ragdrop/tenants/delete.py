@@ -7,10 +7,10 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Status
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import InvalidParamsError
+from ragdrop.ports.answer_services import Receipts
 from ragdrop.ports.indexes import ChunkIndex
 from ragdrop.ports.object_store import ObjectStore
 from ragdrop.ports.registry import Registry, head_pages
-from ragdrop.ports.shared_state import Receipts
 from ragdrop.ports.telemetry import Telemetry
 from ragdrop.tenants.admission import AdmissionRecords
 

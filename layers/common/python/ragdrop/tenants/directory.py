@@ -8,10 +8,9 @@ from copy import copy
 from functools import partial
 from typing import Generic, TypeVar
 
-from ragdrop.domain.tenants import ApiKey, Caller, Tenant, key_hash
+from ragdrop.domain.tenants import ApiKey, Caller, RateLimits, Tenant, key_hash
 from ragdrop.errors import DependencyError, ProjectNotActivatedError, UnauthenticatedError
 from ragdrop.ports.registry import Registry, TokenVerifier, looks_like_token
-from ragdrop.tenants.limits import LimitRequests
 
 KEY_TTL_S = 30.0
 KEY_STALE_S = 30.0  # longer if the registry does not answer: a revoked key works for a minute at most
@@ -72,12 +71,12 @@ class TenantDirectory:
         registry: Registry,
         *,
         clock: Callable[[], float],
-        limits: LimitRequests | None = None,
+        admit: Callable[[Caller, RateLimits], None] = lambda _caller, _rates: None,
         tokens: Callable[[], TokenVerifier | None] = lambda: None,
     ) -> None:
         self._tokens = tokens
         self._registry = registry
-        self._limits = limits
+        self._admit = admit
         self._clock = clock
         self._keys: _Cache[ApiKey] = _Cache(KEY_TTL_S, clock, stale_s=KEY_STALE_S)
         self._tenants: _Cache[Tenant] = _Cache(TENANT_TTL_S, clock, stale_s=STALE_S)
@@ -104,8 +103,7 @@ class TenantDirectory:
         tenant = self.tenant(caller.tenant)
         if tenant is None or not tenant.enabled:
             raise ProjectNotActivatedError("the project of this credential is not active")
-        if self._limits is not None:
-            self._limits.admit(caller, tenant.rates)
+        self._admit(caller, tenant.rates)
         return caller
 
     def _holder(self, secret: str) -> Caller:

@@ -19,7 +19,6 @@ from ragdrop.domain.settings import (
 )
 from ragdrop.domain.tenants import StoredSettings, Tenant
 from ragdrop.domain.times import rfc3339
-from ragdrop.ports.model_services import Prompter
 from ragdrop.ports.object_store import ObjectStore, StoredObject
 from ragdrop.ports.registry import Registry
 from ragdrop.tenants.admission import AdmissionRecords
@@ -38,7 +37,7 @@ class ApplySettings:
         documents: ObjectStore,
         registry: Registry,
         directory: TenantDirectory,
-        prompter: Callable[[], Prompter],
+        template_problem: Callable[[str], str | None],
         environment: Tunables,
         clock: Callable[[], float],
     ) -> None:
@@ -46,7 +45,7 @@ class ApplySettings:
         self._admissions = AdmissionRecords(documents)
         self._registry = registry
         self._directory = directory
-        self._prompter = prompter
+        self._template_problem = template_problem
         self._environment = environment
         self._clock = clock
 
@@ -103,11 +102,7 @@ class ApplySettings:
         return [Problem("max_context_tokens", shown(found.max_context_tokens), allowed)]
 
     def _prompt_problems(self, values: Mapping[str, Any]) -> list[Problem]:
-        given = [name for name in PROMPTS if name in values]
-        if not given:
-            return []
-        prompter = self._prompter()
-        found = {name: prompter.problem(values[name]) for name in given}
+        found = {name: self._template_problem(values[name]) for name in PROMPTS if name in values}
         return [Problem(name, "this template", problem) for name, problem in found.items() if problem]
 
     def _detail(self, claimed: Head, stored: StoredObject, body: bytes, values: Mapping[str, Any]) -> Detail:
