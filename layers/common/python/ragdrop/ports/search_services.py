@@ -1,5 +1,7 @@
 """What a search uses: registry and index to read, a reranker, visited documents, metrics and traces."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
