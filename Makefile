@@ -110,7 +110,7 @@ wheel: .venv/.ready ## build dist/ragdrop-VERSION-py3-none-any.whl, client and c
 	@ls $(DIST)/ragdrop-*
 
 bench-quality: setup ## measure retrieval and answers on $$RAGDROP_EVAL_DATA and write the tables of docs/evidence/quality.md
-	@.venv/bin/python -m benchmarks --whole quality citations answers calibration chunking links
+	@.venv/bin/python -m benchmarks --whole quality citations answers calibration
 
 PEERS = langchain llama_index haystack txtai
 bench-env: setup $(PEERS:%=.local/env/peer-%/.ready) ## install the frameworks that the benchmarks compare with

@@ -12,6 +12,9 @@ from tests.e2e.documented import ROOT, pages
 
 MAX_COLUMNS = 120
 MAX_README_LINES = 150
+LAYER = ROOT / "layers/common/python"
+NAMED_FROM = (ROOT, LAYER, LAYER / "ragdrop", LAYER / "ragdrop/page", ROOT / "cli/ragdrop_cli")  # by pages about code
+NAMED = re.compile(r"`(\w[\w./-]*\.(?:py|js|yaml)|[a-z][\w/]+/)`")
 NOT_IN_THE_REPOSITORY = re.compile(r"\b(?:(?:contract|design) [0-9]|(?:CONTRACT|DESIGN)\.md)", re.IGNORECASE)
 
 
@@ -38,3 +41,18 @@ def test_no_file_cites_a_page_that_is_not_in_the_repository() -> None:
     texts = [(path, path.read_bytes().decode("utf-8", "ignore")) for path in paths if path.is_file()]
 
     assert [path.name for path, text in texts if NOT_IN_THE_REPOSITORY.search(text)] == []
+
+
+@pytest.mark.parametrize("page", ["docs/tour.md", "docs/architecture.md", "CONTRIBUTING.md"])
+def test_files_that_a_page_about_the_code_names_exist(page: str) -> None:
+    named = set(NAMED.findall((ROOT / page).read_text("utf-8")))
+
+    assert sorted(name for name in named if not any((base / name).exists() for base in NAMED_FROM)) == []
+    assert named
+
+
+def test_the_table_of_the_tour_names_every_package_of_the_layer() -> None:
+    folders = [LAYER, LAYER / "ragdrop"]
+    packages = {path.name for each in folders for path in each.iterdir() if any(path.glob("*.py"))} - {"ragdrop"}
+
+    assert sorted(each for each in packages if f"`{each}`" not in (ROOT / "docs/tour.md").read_text("utf-8")) == []
