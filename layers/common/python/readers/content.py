@@ -131,8 +131,7 @@ class ContentParser:
     def parse(self, body: bytes, *, name: str, media_type: str = "", scan: Scan | None = None) -> ParsedDocument:
         """Read *body* as what it is; of its *media_type* only a `charset` counts.
 
-        Raises:
-            ReadError: It cannot be read; an UnfinishedScanError stores the pages that were recognised.
+        Raises ReadError: it cannot be read; an UnfinishedScanError stores the pages that were recognised.
         """
         try:
             body = _in_utf8(body, name, media_type)

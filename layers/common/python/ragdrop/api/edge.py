@@ -116,11 +116,7 @@ def maybe_authenticated(directory: TenantDirectory) -> Callable[..., Awaitable[C
 
 
 def allowed(caller: Caller, role: Role) -> Caller:
-    """*caller*, if they have at least *role*.
-
-    Raises:
-        ForbiddenError: They have not.
-    """
+    """*caller*, if they have at least *role*. Raises ForbiddenError: they have not."""
     if ROLE_RANK[caller.role] < ROLE_RANK[role]:
         message = f"this needs the role {role}, the key has {caller.role}"
         raise errors.ForbiddenError(message, role=caller.role, needed=role)

@@ -114,11 +114,7 @@ class EmbeddingsRequest(BaseModel):
 
     @property
     def texts(self) -> list[str]:
-        """The texts.
-
-        Raises:
-            InvalidParamsError: They are tokens, empty, too many or too long.
-        """
+        """The texts. Raises InvalidParamsError: they are tokens, empty, too many or too long."""
         texts = [self.input] if isinstance(self.input, str) else self.input
         if any(not isinstance(text, str) for text in texts):
             message = "input: tokens are not supported: send a text, or a list of texts"
@@ -233,11 +229,7 @@ class ChatRequest(BaseModel):
 
     @property
     def turns(self) -> list[Turn]:
-        """The conversation up to the user's last message.
-
-        Raises:
-            InvalidParamsError: The user says nothing in it.
-        """
+        """The conversation up to the user's last message. Raises InvalidParamsError: the user says nothing in it."""
         turns = [Turn(each.role, each.text) for each in self.messages if each.role in SPEAKERS and each.text]
         last = next((place for place in reversed(range(len(turns))) if turns[place].role == "user"), None)
         if last is None:
@@ -256,8 +248,7 @@ def model_names(tenant: Tenant | None, caller: Caller) -> list[str]:
 def vaults_of(model: str, tenant: Tenant | None, caller: Caller) -> tuple[str, ...]:
     """The vaults that *model* asks; empty means all that the caller may see.
 
-    Raises:
-        NotFoundError: There is no such model.
+    Raises NotFoundError: there is no such model.
     """
     if model not in model_names(tenant, caller):
         message = f"there is no model named {model[:100]!r}: GET /v1/models lists those there are"

@@ -34,11 +34,7 @@ class Reply(dict[str, Any]):
 
     @classmethod
     def parse(cls, response: httpx.Response) -> Reply:
-        """Read a 2xx response.
-
-        Raises:
-            RagdropError: The body is not a JSON object, so this is not ragdrop's API.
-        """
+        """Read a 2xx response. Raises RagdropError: the body is not a JSON object, so this is not ragdrop's API."""
         fields = _object(response.content)
         if fields is None:
             raise RagdropError(

@@ -134,8 +134,7 @@ class DocumentService:
     def record(self, caller: Caller, key: DocumentKey, *, version_id: str | None = None) -> KnownDocument:
         """What is known of a document; with *version_id* it says `pending` until ingest has converged to that version.
 
-        Raises:
-            DocumentNotFoundError: There never was such a document, or it was purged.
+        Raises DocumentNotFoundError: there never was such a document, or it was purged.
         """
         self._check_scope(caller, key)
         head = self.registry.head(key)
@@ -180,8 +179,7 @@ class DocumentService:
     def chunks(self, caller: Caller, key: DocumentKey, *, start: int, end: int | None) -> LiveChunks:
         """The chunks of the live revision that have a character in *start* to *end*, without their texts.
 
-        Raises:
-            DocumentNotFoundError: Nothing of the document is live.
+        Raises DocumentNotFoundError: nothing of the document is live.
         """
         self._check_scope(caller, key)
         head, tenant = self.registry.head(key), self.registry.tenant(key.tenant)

@@ -337,8 +337,7 @@ class MergeSegments:
     def __call__(self, request: MergeRequest, deadline: Deadline) -> int:
         """Merge segments of an index that its tenant still has; how many.
 
-        Raises:
-            DependencyError: A service failed, or the time was over: nothing has changed, and a later merge does it.
+        Raises DependencyError: a service failed, or the time was over: nothing has changed, and a later merge does it.
         """
         tenant = self.registry.tenant(request.tenant)
         targets = tenant.targets if tenant is not None and tenant.enabled else ()

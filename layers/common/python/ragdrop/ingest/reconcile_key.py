@@ -83,8 +83,7 @@ class ReconcileKey:
     ) -> Work | None:
         """The work that is left; None where the registry agrees with the bucket.
 
-        Raises:
-            DependencyError: A dependency did not answer, or the key changed all the time.
+        Raises DependencyError: a dependency did not answer, or the key changed all the time.
         """
         case = _Case(key, change, delivery, tenant, deadline)
         for _ in range(MAX_STARTS):
@@ -122,8 +121,7 @@ class ReconcileKey:
     def _leave(self, case: _Case, head: Head, *, is_current: bool) -> None:
         """Finish the clean-up of a message that was cut off after its activation.
 
-        Raises:
-            DatabaseError: A version below the current one is being indexed: the message comes again for the current.
+        Raises DatabaseError: a version below the current one is being indexed: the message comes again for the current.
         """
         if head.live_revision == head.revision and head.message_id == case.delivery.message_id:
             self.live.clean(case.key, case.tenant, case.deadline)
@@ -189,8 +187,7 @@ class ReconcileKey:
     def _go_live(self, case: _Case, current: CurrentVersions, head: Head) -> _Again | None:
         """Activate what waits in a stage that was promoted, once every search counts it anyway.
 
-        Raises:
-            DatabaseError: It was promoted this minute: the message comes again.
+        Raises DatabaseError: it was promoted this minute: the message comes again.
         """
         if self.clock() < case.tenant.promoted[f"{head.key.vault}/{head.stage}"] + SETTLE_S:
             raise DatabaseError("the stage was promoted this minute: its documents wait", service="registry")
@@ -267,8 +264,5 @@ class _DueVersions:
 
 
 def is_unknown(head: Head | None) -> bool:
-    """Whether what answered before the registry was lost is still to be found.
-
-    A claim for a stage comes after that.
-    """
+    """Whether what answered before the registry was lost is still to be found. A claim for a stage comes after that."""
     return head is None or (head.status is Status.PENDING and head.live_revision is None and head.stage is None)

@@ -81,8 +81,7 @@ class WriteChunks:
     ) -> Cut:
         """Cut part *number* of *saved*, which *document* holds, as *target* requires it.
 
-        Raises:
-            EmptyDocumentError: There is no text in the whole document.
+        Raises EmptyDocumentError: there is no text in the whole document.
         """
         plan = chunking_in_force(tenant, saved.key.vault, target)
         code = document.content_type == "code"

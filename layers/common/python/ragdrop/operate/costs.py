@@ -104,11 +104,7 @@ class ReadCosts:
     clock: Callable[[], float]
 
     def __call__(self, caller: Caller, time_range: TimeRange, found: TenantStats) -> list[CostLine]:
-        """The lines of *time_range*, whose figures are *found*.
-
-        Raises:
-            DatabaseError: The registry did not answer.
-        """
+        """The lines of *time_range*, whose figures are *found*. Raises DatabaseError: the registry did not answer."""
         tenant = self.directory.tenant(caller.tenant)
         if tenant is None:
             return []

@@ -40,8 +40,7 @@ class RemoveOrphans:
     def __call__(self, tenant: Tenant, deadline: Deadline, *, dry_run: bool = False) -> Removed:
         """Remove the chunks of revisions that are neither live nor pending, and old enough.
 
-        Raises:
-            DependencyError: The index or the registry failed, or the time was over; the next sweep continues.
+        Raises DependencyError: the index or the registry failed, or the time was over; the next sweep continues.
         """
         revisions = chunks = 0
         for target in tenant.targets:

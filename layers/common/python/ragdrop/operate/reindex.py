@@ -115,8 +115,7 @@ class Reindex:
     def rollback(self, name: str) -> Tenant:
         """Let the index before the last switch answer again; the other is stored up to date until it is dropped.
 
-        Raises:
-            ConflictError: There is none.
+        Raises ConflictError: there is none.
         """
         tenant = self._tenant(name)
         if tenant.previous is None:

@@ -93,8 +93,7 @@ class Restore:
     def _created(self, name: str) -> bool:
         """Create the tenant where it is lost: disabled until its settings are in force, as they say what may go live.
 
-        Raises:
-            ConflictError: An operator disabled it.
+        Raises ConflictError: an operator disabled it.
         """
         tenant = self.registry.tenant(name)
         if tenant is None:

@@ -97,11 +97,7 @@ class ReadVaults:
     registry: Registry
 
     def __call__(self, caller: Caller, *, after: str, limit: int) -> list[VaultFigures]:
-        """Up to *limit* vaults by name, behind *after*.
-
-        Raises:
-            DatabaseError: The registry did not answer.
-        """
+        """Up to *limit* vaults by name, behind *after*. Raises DatabaseError: the registry did not answer."""
         tenant = self.directory.tenant(caller.tenant)
         if tenant is None:
             return []

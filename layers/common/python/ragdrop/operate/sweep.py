@@ -272,8 +272,7 @@ class Sweep:
     def differences(self, name: str) -> SweepReport:
         """What bucket and registry of a tenant differ in now; nothing is sent, removed or noted.
 
-        Raises:
-            DependencyError: A service failed.
+        Raises DependencyError: a service failed.
         """
         report = SweepReport(name, dry_run=True)
         now_s = self.clock()

@@ -51,11 +51,7 @@ class AdministerTenants:
         return self._tenant(name).rates
 
     def set_rates(self, name: str, rates: RateLimits) -> None:
-        """Limit a tenant, everywhere within 5 seconds.
-
-        Raises:
-            InvalidParamsError: A limit is out of range.
-        """
+        """Limit a tenant, everywhere within 5 seconds. Raises InvalidParamsError: a limit is out of range."""
         self._tenant(name)
         self._registry.set_rates(name, rates.checked())
 

@@ -56,8 +56,7 @@ class LimitRequests:
     def admit(self, caller: Caller, rates: RateLimits) -> None:
         """Count a request of *caller*.
 
-        Raises:
-            RateLimitedError: It is over a limit; `retry_after_s` is when the next minute begins.
+        Raises RateLimitedError: it is over a limit; `retry_after_s` is when the next minute begins.
         """
         if not rates.of_a_minute:
             return
@@ -134,8 +133,7 @@ class DailyBudget:
     def check_tokens(self, name: str) -> None:
         """Check that a tenant may use another token today.
 
-        Raises:
-            RateLimitedError: It may not; `until` and `retry_after_s` give the beginning of the next day.
+        Raises RateLimitedError: it may not; `until` and `retry_after_s` give the beginning of the next day.
         """
         tenant = self._tenant(name)
         limit = None if tenant is None else tenant.rates.daily_tokens
@@ -146,8 +144,7 @@ class DailyBudget:
     def take_document(self, name: str) -> None:
         """Count a document to be written, if the tenant may write another one today.
 
-        Raises:
-            RateLimitedError: It may not.
+        Raises RateLimitedError: it may not.
         """
         tenant = self._tenant(name)
         limit = None if tenant is None else tenant.rates.daily_documents

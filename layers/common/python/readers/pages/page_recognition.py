@@ -70,8 +70,7 @@ class PictureRecognizer(Protocol):
     def recognize(self, picture: bytes, timeout_s: float) -> RecognizedText:
         """Read a PNG, JPEG or TIFF; a picture without text gives an empty one.
 
-        Raises:
-            TimeoutError: *timeout_s* was too short.
+        Raises TimeoutError: *timeout_s* was too short.
         """
         ...
 

@@ -179,11 +179,7 @@ def vault_and_path(uri: str) -> tuple[str, str]:
 
 
 def document_resources(client: Backend, cursor: str | None) -> ListResourcesResult:
-    """One page of the documents that answer, by vault and path.
-
-    Raises:
-        RagdropError: The API refused or failed.
-    """
+    """One page of the documents that answer, by vault and path. Raises RagdropError: the API refused or failed."""
     page = next(client.documents(page_size=PAGE_SIZE, cursor=cursor))
     live = [document for document in page["documents"] if document["live_revision"] is not None]
     return ListResourcesResult(resources=[_resource(each) for each in live], next_cursor=page["cursor"])
@@ -203,8 +199,7 @@ def resource_templates() -> ListResourceTemplatesResult:
 def document_text(client: Backend, uri: str) -> ReadResourceResult:
     """The parsed text of a document, of a very long one the first 400,000 characters.
 
-    Raises:
-        RagdropError: There is no such document, or the API refused or failed.
+    Raises RagdropError: there is no such document, or the API refused or failed.
     """
     vault, path = vault_and_path(uri)
     text = client.get_document(vault, path, span=(0, MAX_CHARACTERS))["text"]
@@ -239,11 +234,7 @@ PROMPT = Prompt(
 
 
 def prompt(name: str, arguments: dict[str, str]) -> GetPromptResult:
-    """The prompt with its question.
-
-    Raises:
-        InvalidParamsError: There is no such prompt, or it was given no question.
-    """
+    """The prompt with its question. Raises InvalidParamsError: there is no such prompt, or it was given no question."""
     if name != NAME:
         raise InvalidParamsError(f"name: there is no prompt {name[:80]!r}", field="name", allowed=[NAME])
     question = arguments.get("question", "").strip()

@@ -41,8 +41,7 @@ ALWAYS_SHOWN = 1.0
 def query(client: Backend, asked: RagQuery) -> Answered:
     """Ask; a critical document that is always shown has the relevance 1.0.
 
-    Raises:
-        RagdropError: The API refused or failed.
+    Raises RagdropError: the API refused or failed.
     """
     given = asked.model_fields_set  # what was left out is for the settings to say
     reply = client.ask(
@@ -66,8 +65,7 @@ def query(client: Backend, asked: RagQuery) -> Answered:
 def search(client: Backend, asked: RagContextSearch) -> Passages:
     """Search; the matching chunks of the documents found, best first, at most `limit`.
 
-    Raises:
-        RagdropError: The API refused or failed.
+    Raises RagdropError: the API refused or failed.
     """
     reply = client.search(
         asked.query,
@@ -90,11 +88,7 @@ def search(client: Backend, asked: RagContextSearch) -> Passages:
 
 
 def verify(client: Backend, asked: RagVerify) -> Verification:
-    """Check an answer that somebody else wrote.
-
-    Raises:
-        RagdropError: The API refused or failed.
-    """
+    """Check an answer that somebody else wrote. Raises RagdropError: the API refused or failed."""
     return Verification.model_validate(client.verify(asked.answer, [each.model_dump() for each in asked.sources]))
 
 

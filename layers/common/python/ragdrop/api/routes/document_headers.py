@@ -39,8 +39,7 @@ def etag_of(shown: BaseModel, object_etag: str | None) -> str:
 def not_modified(etag: str, if_none_match: str | None) -> Response | None:
     """304 where the caller has what would be shown; None where it must be shown.
 
-    Raises:
-        InvalidParamsError: The header is no list of ETags.
+    Raises InvalidParamsError: the header is no list of ETags.
     """
     known = tags_of("If-None-Match", if_none_match)
     if known is None or not (known == ANY or etag in known):
@@ -51,8 +50,7 @@ def not_modified(etag: str, if_none_match: str | None) -> Response | None:
 def precondition(if_match: str | None, if_none_match: str | None) -> Precondition:
     """What a write must find; of a record's ETag the part that names the version counts.
 
-    Raises:
-        InvalidParamsError: A header is no list of ETags.
+    Raises InvalidParamsError: a header is no list of ETags.
     """
     return Precondition(_versions("If-Match", if_match), _versions("If-None-Match", if_none_match))
 
@@ -95,8 +93,7 @@ class DocumentWrite:
     def once(self, work: Callable[[], Shape], shape: type[Shape], body: bytes = b"") -> Shape:
         """The reply of *work*; the stored one, if it was done before: `Idempotent-Replay` says so.
 
-        Raises:
-            ConflictError: The key came with another request, or this one is under way.
+        Raises ConflictError: the key came with another request, or this one is under way.
         """
         if self.key is None:
             return work()

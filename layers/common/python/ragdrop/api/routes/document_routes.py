@@ -80,11 +80,7 @@ class ListParameters(BaseModel):
     limit: Annotated[int, Field(ge=1, le=1_000)] = 100
 
     def filters(self, tenant: str, attributes: Mapping[str, str]) -> DetailFilters:
-        """What only details hold.
-
-        Raises:
-            InvalidParamsError: `links_to` is no `vault/path`.
-        """
+        """What only details hold. Raises InvalidParamsError: `links_to` is no `vault/path`."""
         vault, _, path = (self.links_to or "").partition("/")
         unused_s = None if self.unused_days is None else time.time() - self.unused_days * 86_400
         return DetailFilters(
