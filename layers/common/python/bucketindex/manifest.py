@@ -18,27 +18,16 @@ MAX_MERGED_CHUNKS = 200_000  # of a segment that a merge may make: up to 600 MB,
 
 @dataclass(frozen=True, slots=True)
 class SegmentEntry:
-    """A live segment.
+    """A live segment."""
 
-    Args:
-        name: Of its object.
-        tag: Its number in the lexical search of a view.
-        sequence: The manifest's when it was added: of two chunks of one id the later one counts.
-        chunks: How many it has, removed ones too.
-        core_bytes: Bytes of the file that are fetched when it is opened.
-        size_bytes: Bytes of the file.
-        header_sha256: Of the beginning of the file, which has the checksums of the rest.
-        etag: Of the object as it was written, which changes with every overwrite; empty if unknown.
-    """
-
-    name: str
-    tag: int
-    sequence: int
-    chunks: int
-    core_bytes: int
-    size_bytes: int
-    header_sha256: str
-    etag: str = ""
+    name: str  # of its object
+    tag: int  # its number in the lexical search of a view
+    sequence: int  # the manifest's when it was added: of two chunks of one id the later one counts
+    chunks: int  # how many it has, removed ones too
+    core_bytes: int  # bytes of the file that are fetched when it is opened
+    size_bytes: int  # bytes of the file
+    header_sha256: str  # of the beginning of the file, which has the checksums of the rest
+    etag: str = ""  # of the object as it was written, which changes with every overwrite; empty if unknown
 
     @property
     def stored(self) -> list[str | int]:

@@ -38,18 +38,12 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class OpenView:
-    """An open view of the manifest at one moment.
-
-    Args:
-        read_at_s: When the manifest was read, in seconds since 1970.
-        fresh_at_s: When it was last confirmed to be current, on a monotonic clock.
-        counts: Change counts that were read before the manifest was, if any.
-    """
+    """An open view of the manifest at one moment."""
 
     view: SegmentView
-    read_at_s: float
-    fresh_at_s: float
-    counts: ChangeCounts | None
+    read_at_s: float  # when the manifest was read, in seconds since 1970
+    fresh_at_s: float  # when it was last confirmed to be current, on a monotonic clock
+    counts: ChangeCounts | None  # change counts that were read before the manifest was, if any
 
     def answers_at(self, counts: ChangeCounts | None, now_s: float) -> bool:
         """Whether all that answers at *counts* is in the view: a segment is listed before its change is counted."""

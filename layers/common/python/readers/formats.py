@@ -350,23 +350,14 @@ Kind: TypeAlias = str
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format.
+    """A format."""
 
-    Args:
-        title: Its name on pages and in messages.
-        reader: Module of this package and function, which takes the bytes.
-        suffixes: Names that decide if bytes leave a choice, or that say what damaged bytes were.
-        media_types: Those that its bytes show.
-        is_binary: Whether bytes of no text are expected.
-        is_named: Whether the function takes the document's path, too.
-    """
-
-    title: str
-    reader: str
-    suffixes: tuple[str, ...] = ()
-    media_types: tuple[str, ...] = ()
-    is_binary: bool = False
-    is_named: bool = False
+    title: str  # its name on pages and in messages
+    reader: str  # module of this package and function, which takes the bytes
+    suffixes: tuple[str, ...] = ()  # names that decide if bytes leave a choice, or that say what damaged bytes were
+    media_types: tuple[str, ...] = ()  # those that its bytes show
+    is_binary: bool = False  # whether bytes of no text are expected
+    is_named: bool = False  # whether the function takes the document's path, too
 
 
 FORMATS: dict[Kind, Format] = {

@@ -96,32 +96,21 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """Text and structure; offsets count code points of `text`, and every tuple is in order of position.
-
-    Args:
-        syntax: How a splitter should read the text.
-        media_type: What the reader found the file to be, such as `text/markdown`.
-        body_start: Where the body starts: text before it (front matter) is not chunked.
-        metadata: What the document states about itself, as written (front matter).
-        content_type: Which chunking suits it.
-        warnings: What was wrong but did not prevent reading.
-        pages: Where each page starts; empty if the format has no pages.
-        tables: None of them inside another.
-        places: Empty for a document that has nothing but pages.
-    """
+    """Text and structure; offsets count code points of `text`, and every tuple is in order of position."""
 
     text: str
-    syntax: Syntax
-    media_type: str
-    body_start: int = 0
+    syntax: Syntax  # how a splitter should read the text
+    media_type: str  # what the reader found the file to be, such as `text/markdown`
+    body_start: int = 0  # where the body starts: text before it (front matter) is not chunked
     headings: tuple[Heading, ...] = ()
+    # what the document states about itself, as written (front matter)
     metadata: dict[str, Any] = field(default_factory=dict)
-    content_type: ContentType = "documentation"
+    content_type: ContentType = "documentation"  # which chunking suits it
     links: tuple[WrittenLink, ...] = ()
-    warnings: tuple[str, ...] = ()
-    pages: tuple[int, ...] = ()
-    tables: tuple[Table, ...] = ()
-    places: tuple[Place, ...] = ()
+    warnings: tuple[str, ...] = ()  # what was wrong but did not prevent reading
+    pages: tuple[int, ...] = ()  # where each page starts; empty if the format has no pages
+    tables: tuple[Table, ...] = ()  # None of them inside another
+    places: tuple[Place, ...] = ()  # empty for a document that has nothing but pages
 
     def heading_path(self, start: int) -> tuple[str, ...]:
         r"""The headings in force at *start*, outermost first.

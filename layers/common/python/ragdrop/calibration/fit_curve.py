@@ -30,17 +30,11 @@ PRIOR_PAIRS: dict[Basis, int] = {"measured": 100, "estimated": 30, "generic": 8}
 
 @dataclass(frozen=True, slots=True)
 class ObservedScores:
-    """Raw scores from a tenant's own documents.
+    """Raw scores from a tenant's own documents."""
 
-    Args:
-        own: Of each pseudo-query (a title or heading) and the best chunk under it.
-        random: Of pseudo-queries and random chunks of other documents.
-        off_topic: Of each off-topic question and the nearest chunk of all.
-    """
-
-    own: tuple[float, ...]
-    random: tuple[float, ...]
-    off_topic: tuple[float, ...]
+    own: tuple[float, ...]  # of each pseudo-query (a title or heading) and the best chunk under it
+    random: tuple[float, ...]  # of pseudo-queries and random chunks of other documents
+    off_topic: tuple[float, ...]  # of each off-topic question and the nearest chunk of all
 
     @property
     def separation(self) -> float:

@@ -23,10 +23,6 @@ Basis = Literal["fitted", "measured", "estimated", "generic"]
 class Curve:
     """A logistic curve from raw scores to [0, 1] that gives 0.7 at its operating point.
 
-    Args:
-        operating_point: The raw score from which on a hit is taken as relevant.
-        width: Raw score over which the log-odds of being relevant rise by 1; more than 0.
-
     References:
         Platt, "Probabilistic Outputs for Support Vector Machines", 1999; the odds at the operating point are pinned.
 
@@ -35,8 +31,8 @@ class Curve:
     [0.0, 0.24, 0.7, 0.95, 1.0]
     """
 
-    operating_point: float
-    width: float
+    operating_point: float  # the raw score from which on a hit is taken as relevant
+    width: float  # raw score over which the log-odds of being relevant rise by 1; more than 0
 
     def __call__(self, score: float, *, lift: float = 0.0) -> float:
         """The relevance of a raw *score*, in [0, 1], never falling as the score rises; *lift* is added log-odds."""
@@ -56,29 +52,20 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The scale of the scores of one embedding space, and its source.
-
-    Args:
-        vector: The curve of cosines.
-        lexical: The curve of BM25 scores for answers without vectors; None without a fit: the threshold is then skipped
-            (docs/api.md).
-        basis: `fitted` on a tenant's own documents, `measured` or `estimated` for the model, `generic` for an unknown
-            model.
-        pairs: Pseudo-queries it was fitted on; 0 without a fit.
-        documents: Live documents of the tenant at that time.
-        separation: Share of (own chunk, random chunk) pairs in which the own chunk scored higher, 0.5 to 1: the
-            quality of the fit; None without a fit.
-        fitted_at: RFC 3339 UTC; empty without a fit.
-    """
+    """The scale of the scores of one embedding space, and its source."""
 
     space: EmbeddingSpace
-    vector: Curve
+    vector: Curve  # the curve of cosines
+    # the curve of BM25 scores for answers without vectors; None without a fit: the threshold is then skipped
     lexical: Curve | None = None
+    # `fitted` on a tenant's own documents, `measured` or `estimated` for the model, `generic` for an unknown model
     basis: Basis = "generic"
-    pairs: int = 0
-    documents: int = 0
+    pairs: int = 0  # pseudo-queries it was fitted on; 0 without a fit
+    documents: int = 0  # live documents of the tenant at that time
+    # share of (own chunk, random chunk) pairs in which the own chunk scored higher, 0.5 to 1: the quality of the fit;
+    # None without a fit
     separation: float | None = None
-    fitted_at: str = ""
+    fitted_at: str = ""  # RFC 3339 UTC; empty without a fit
 
     def relevance(self, cosine: float | None, lexical: float | None = None, *, coverage: float = 0.0) -> float:
         """The relevance of a chunk, in [0, 1], by its raw scores; a score may be unknown.

@@ -252,19 +252,13 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class CandidateQuery:
-    """One scope's question to the index.
+    """One scope's question to the index."""
 
-    Args:
-        text: Lexical query, plain words; None skips the lexical part.
-        vector: Vector query; None skips the vector part.
-        limit: Hits asked for from each part, 1 to 200.
-        without: Revisions that must not come back (superseded ones, seen in a first round).
-    """
-
-    text: str | None
-    vector: Vector | None
+    text: str | None  # lexical query, plain words; None skips the lexical part
+    vector: Vector | None  # vector query; None skips the vector part
     filters: Filters
-    limit: int
+    limit: int  # hits asked for from each part, 1 to 200
+    # revisions that must not come back (superseded ones, seen in a first round)
     without: frozenset[tuple[DocumentKey, int]] = frozenset()
 
 

@@ -26,33 +26,22 @@ ChangeKind = Literal["activated", "failed", "deleted"]
 
 @dataclass(frozen=True, slots=True)
 class LiveChange:
-    """One change of a document, written with the change itself.
-
-    Args:
-        key: The document.
-        at_ms: Milliseconds since 1970; of one document's changes the later one never has less.
-        kind: What happened.
-        revision: That was activated, failed, or is the tombstone.
-        before: The revision that answered until then; None if none did.
-        after: The one that answers from then on; the same as *before* where a failure left it live.
-        version_id, sidecar_version_id: The S3 versions of *revision*.
-        before_version_id, before_sidecar_version_id: Those of *before*.
-        size_bytes: Of the object that was activated.
-        written_by: Who wrote it, by the label of a key or its id; None if nobody knows.
-    """
+    """One change of a document, written with the change itself."""
 
     key: DocumentKey
-    at_ms: int
+    at_ms: int  # milliseconds since 1970; of one document's changes the later one never has less
     kind: ChangeKind
-    revision: int
-    before: int | None = None
-    after: int | None = None
+    revision: int  # that was activated, failed, or is the tombstone
+    before: int | None = None  # the revision that answered until then; None if none did
+    after: int | None = None  # the one that answers from then on; the same as `before` where a failure left it live
+    # version_id, sidecar_version_id: the S3 versions of `revision`
     version_id: str | None = None
     sidecar_version_id: str | None = None
+    # before_version_id, before_sidecar_version_id: those of `before`
     before_version_id: str | None = None
     before_sidecar_version_id: str | None = None
-    size_bytes: int | None = None
-    written_by: str | None = None
+    size_bytes: int | None = None  # of the object that was activated
+    written_by: str | None = None  # who wrote it, by the label of a key or its id; None if nobody knows
 
     @property
     def id(self) -> str:
@@ -234,16 +223,12 @@ Stamp = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class ChangeCounts:
-    """The counts of one tenant at one moment.
+    """The counts of one tenant at one moment."""
 
-    Args:
-        begun: A random word for each shard, written with its first change; empty before it.  A tenant that is created
-            again has others.
-        counts: Changes by slot; slots without any may be left out.
-    """
-
+    # a random word for each shard, written with its first change; empty before it.  A tenant that is created again has
+    # others.
     begun: tuple[str, ...] = ("",) * SHARDS
-    counts: Mapping[int, int] = field(default_factory=dict)
+    counts: Mapping[int, int] = field(default_factory=dict)  # changes by slot; slots without any may be left out
 
     def stamp(self, key: DocumentKey) -> Stamp:
         """What stays the same while no document of the key's slot changes.

@@ -32,24 +32,15 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The record of one answer.
+    """The record of one answer."""
 
-    Args:
-        id: 32 random hexadecimal digits.
-        vaults: The scope of the key that asked; empty means all.
-        documents: All documents that the body names: a purge of any of them removes the receipt.
-        expires_at_s: Seconds since 1970.
-        body: JSON, as `GET /answers/{id}` returns it.
-        feedback: The latest verdict of each credential.
-    """
-
-    id: str
+    id: str  # 32 random hexadecimal digits
     tenant: str
-    vaults: tuple[str, ...]
-    documents: tuple[DocumentKey, ...]
-    expires_at_s: int
-    body: Mapping[str, Any]
-    feedback: Mapping[str, Feedback] = field(default_factory=dict)
+    vaults: tuple[str, ...]  # the scope of the key that asked; empty means all
+    documents: tuple[DocumentKey, ...]  # all documents that the body names: a purge of any of them removes the receipt
+    expires_at_s: int  # seconds since 1970
+    body: Mapping[str, Any]  # JSON, as `GET /answers/{id}` returns it
+    feedback: Mapping[str, Feedback] = field(default_factory=dict)  # the latest verdict of each credential
 
     def visible_to(self, caller: Caller) -> bool:
         """Whether *caller* may read it: it is of the caller's tenant, and all of it is in the key's vaults.

@@ -20,35 +20,23 @@ FAST_LIMIT = 3
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question to the documents; None means that settings decide.
+    """A question to the documents; None means that settings decide."""
 
-    Args:
-        text: 1 to 1,000 characters, trimmed.
-        folders: A strict filter: `path` or `vault/path`, on segment boundaries.
-        prefer_folders: These first; changes the order alone.
-        limit: Documents, 1 to 20; None chooses 3 to 8 by the question.
-        min_relevance: On the calibrated scale, 0 to 1.
-        date_from, date_to: ISO 8601, both included.
-        session: Whose visited cache keeps links from being expanded twice; no filter.
-        agent: A label for metrics.
-        stage: What the documents would say if this stage were promoted.
-        as_of: What the documents said then: RFC 3339, within the retention.
-    """
-
-    text: str
+    text: str  # 1 to 1,000 characters, trimmed
     vaults: tuple[str, ...] = ()
-    folders: tuple[str, ...] = ()
-    prefer_folders: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()  # a strict filter: `path` or `vault/path`, on segment boundaries
+    prefer_folders: tuple[str, ...] = ()  # these first; changes the order alone
     rank_folders: bool = False
-    limit: int | None = None
+    limit: int | None = None  # documents, 1 to 20; None chooses 3 to 8 by the question
     detail: DetailLevel = "normal"
     mode: Mode = "normal"
-    min_relevance: float | None = None
+    min_relevance: float | None = None  # on the calibrated scale, 0 to 1
     doc_types: tuple[str, ...] = ()
     content_types: tuple[ContentType, ...] = ()
     categories: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     session_ids: tuple[str, ...] = ()
+    # date_from, date_to: ISO 8601, both included
     date_from: str | None = None
     date_to: str | None = None
     attributes: dict[str, str] = field(default_factory=dict)
@@ -59,12 +47,12 @@ class Query:
     max_linked_docs: int | None = None
     max_link_depth: int | None = None
     expand: Expand = "auto"
-    session: str | None = None
+    session: str | None = None  # whose visited cache keeps links from being expanded twice; no filter
     include_context: bool = False
     allow_fallback: bool = True
-    agent: str | None = None
-    as_of: str | None = None
-    stage: str | None = None
+    agent: str | None = None  # a label for metrics
+    as_of: str | None = None  # what the documents said then: RFC 3339, within the retention
+    stage: str | None = None  # what the documents would say if this stage were promoted
     debug: bool = False
 
     @property

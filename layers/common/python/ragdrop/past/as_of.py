@@ -35,19 +35,13 @@ Revision = tuple[DocumentKey, int]
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """Which revision counts for documents that differ from what is live.
+    """Which revision counts for documents that differ from what is live."""
 
-    Args:
-        details: Of the revisions that count, by document; None of a document that does not count at all.
-        hidden: Revisions that are live, or were since, and do not count.
-        until_ms: What went live later is excluded; None excludes nothing.
-        lost: How many documents differ and cannot be shown, as their content is no longer stored.
-    """
-
+    # of the revisions that count, by document; None of a document that does not count at all
     details: Mapping[DocumentKey, Detail | None] = field(default_factory=dict)
-    hidden: frozenset[Revision] = frozenset()
-    until_ms: int | None = None
-    lost: int = 0
+    hidden: frozenset[Revision] = frozenset()  # revisions that are live, or were since, and do not count
+    until_ms: int | None = None  # what went live later is excluded; None excludes nothing
+    lost: int = 0  # how many documents differ and cannot be shown, as their content is no longer stored
 
 
 class PastView(View):

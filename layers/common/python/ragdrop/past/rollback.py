@@ -45,21 +45,13 @@ class DeleteDocument(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """Back to when, and how.
+    """Back to when, and how."""
 
-    Args:
-        to: A time within the retention, or the id of the last change that stays.
-        prefix: Only paths that begin so.
-        cursor: The last path of the part before.
-        dry_run: Say what would be done.
-        allow_mass_delete: Delete however many there are.
-    """
-
-    to: str
-    prefix: str = ""
-    cursor: str | None = None
-    dry_run: bool = False
-    allow_mass_delete: bool = False
+    to: str  # a time within the retention, or the id of the last change that stays
+    prefix: str = ""  # only paths that begin so
+    cursor: str | None = None  # the last path of the part before
+    dry_run: bool = False  # say what would be done
+    allow_mass_delete: bool = False  # delete however many there are
 
 
 @dataclass(frozen=True, slots=True)

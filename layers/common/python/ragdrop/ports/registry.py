@@ -112,25 +112,15 @@ class HopLimits:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Where the next worker continues.
+    """Where the next worker continues."""
 
-    Args:
-        parts: How many parts the text has.
-        part: The next one to be written, from 0; equal to *parts* when all are.
-        hop: Invocations so far.
-        idle_hops: Those in a row, the current one included, in which no part was finished.
-        worker: Who holds it: a message and how often it was received.
-        chunks: Chunks written so far, by index.
-        embedded: Those whose vectors were computed.
-    """
-
-    parts: int
-    part: int = 0
-    hop: int = 0
-    idle_hops: int = 0
-    worker: str = ""
-    chunks: Mapping[str, int] = field(default_factory=dict)
-    embedded: int = 0
+    parts: int  # how many parts the text has
+    part: int = 0  # the next one to be written, from 0; equal to `parts` when all are
+    hop: int = 0  # invocations so far
+    idle_hops: int = 0  # those in a row, the current one included, in which no part was finished
+    worker: str = ""  # who holds it: a message and how often it was received
+    chunks: Mapping[str, int] = field(default_factory=dict)  # chunks written so far, by index
+    embedded: int = 0  # those whose vectors were computed
 
     @property
     def position(self) -> str:

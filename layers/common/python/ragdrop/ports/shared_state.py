@@ -24,18 +24,12 @@ NOW_OPEN: ContextVar[Callable[[], bool] | None] = ContextVar("ragdrop_now_open",
 
 @dataclass(frozen=True, slots=True)
 class BreakerRules:
-    """When breakers open, and for how long.
+    """When breakers open, and for how long."""
 
-    Args:
-        threshold: Failures that open one, from 1, if they are at least half of the calls.
-        window_s: Seconds within which they count.
-        open_s: Seconds after which one trial may pass.
-        trial_s: Seconds after which a trial that nobody heard of again is given to another caller.
-    """
-
-    threshold: int = 5
-    window_s: float = 60.0
-    open_s: float = 60.0
+    threshold: int = 5  # failures that open one, from 1, if they are at least half of the calls
+    window_s: float = 60.0  # seconds within which they count
+    open_s: float = 60.0  # seconds after which one trial may pass
+    # seconds after which a trial that nobody heard of again is given to another caller
     trial_s: float = 30.0  # no request takes longer: the gateway ends it after 29 s
 
     @property
@@ -74,19 +68,12 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """What is known of one dependency; times are seconds since 1970.
+    """What is known of one dependency; times are seconds since 1970."""
 
-    Args:
-        counts: By part of the window (`BreakerRules.bucket`).
-        opened_at_s: None while it is closed.
-        closed_at_s: What was counted up to then says nothing any more.
-        trial: The name of the trial under way, until `trial_until_s`.
-    """
-
-    counts: Mapping[int, Counted] = field(default_factory=dict)
-    opened_at_s: float | None = None
-    closed_at_s: float = 0.0
-    trial: str = ""
+    counts: Mapping[int, Counted] = field(default_factory=dict)  # by part of the window (`BreakerRules.bucket`)
+    opened_at_s: float | None = None  # None while it is closed
+    closed_at_s: float = 0.0  # what was counted up to then says nothing any more
+    trial: str = ""  # the name of the trial under way, until `trial_until_s`
     trial_until_s: float = 0.0
 
     def position(self, now_s: float, rules: BreakerRules) -> Position:

@@ -32,23 +32,16 @@ HEADS_READ = 100  # one page; a tenant with more documents than these is taken a
 
 @dataclass(frozen=True, slots=True)
 class CandidateRequest:
-    """What to look for.
-
-    Args:
-        vector: None searches lexically only.
-        limit: Live documents requested.
-        critical: Documents whose heads are read with those of the candidates, so that they can be put first.
-        critical_query: A further query for vector hits of critical documents.
-        dated: Further scopes: documents of the dates that the question names.
-    """
+    """What to look for."""
 
     text: str
-    vector: Vector | None
+    vector: Vector | None  # None searches lexically only
     scopes: Scopes
-    limit: int
+    limit: int  # live documents requested
+    # documents whose heads are read with those of the candidates, so that they can be put first
     critical: tuple[DocumentKey, ...] = ()
-    critical_query: CandidateQuery | None = None
-    dated: tuple[Filters, ...] = ()
+    critical_query: CandidateQuery | None = None  # a further query for vector hits of critical documents
+    dated: tuple[Filters, ...] = ()  # further scopes: documents of the dates that the question names
 
     @property
     def asked(self) -> int:

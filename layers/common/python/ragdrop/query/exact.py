@@ -70,19 +70,13 @@ _NOT_BEHIND = r"(?![^\W_])(?!-(?:\w*\d\w*|\w)\b)(?![.,:]\d)"
 
 @dataclass(frozen=True, slots=True)
 class _ExactTerm:
-    """What a question names as it is written.
+    """What a question names as it is written."""
 
-    Args:
-        text: As the question writes it.
-        pattern: Finds it in a folded text; None for a phone number, which is compared by its digits.
-        decides: Whether a chunk that holds it is about the question, whatever else the question says.
-        is_code: Whether it names one thing, so that documents that do not hold it cannot answer.
-    """
-
-    text: str
+    text: str  # as the question writes it
+    # finds it in a folded text; None for a phone number, which is compared by its digits
     pattern: re.Pattern[str] | None
-    decides: bool = True
-    is_code: bool = False
+    decides: bool = True  # whether a chunk that holds it is about the question, whatever else the question says
+    is_code: bool = False  # whether it names one thing, so that documents that do not hold it cannot answer
 
     def stands_in(self, folded: str) -> bool:
         """Whether it stands in a text that `fold` gave: never as a part of a longer code or number.
@@ -99,21 +93,14 @@ class _ExactTerm:
 
 @dataclass(frozen=True, slots=True)
 class Exactness:
-    """What candidates hold of what a question names.
+    """What candidates hold of what a question names."""
 
-    Args:
-        holders: Ids of the chunks that hold it, whose relevance begins at EXACT_RELEVANCE.
-        first: Those of them that come before others: the question names a code, and they hold it.
-        missing: Codes that no candidate holds.
-        bonus: What holding the code adds to a fused score in [0, 1]; with 1 none that lacks it comes before.
-        lacks: Whether the question is about a code that no candidate holds.
-    """
-
-    holders: frozenset[str] = frozenset()
+    holders: frozenset[str] = frozenset()  # ids of the chunks that hold it, whose relevance begins at EXACT_RELEVANCE
+    # those of them that come before others: the question names a code, and they hold it
     first: frozenset[str] = frozenset()
-    missing: tuple[str, ...] = ()
-    bonus: float = 1.0
-    lacks: bool = False
+    missing: tuple[str, ...] = ()  # codes that no candidate holds
+    bonus: float = 1.0  # what holding the code adds to a fused score in [0, 1]; with 1 none that lacks it comes before
+    lacks: bool = False  # whether the question is about a code that no candidate holds
 
     def relevance(self, chunk_id: str, relevance: float) -> float:
         """The *relevance* of a chunk in [0, 1] with what it holds exactly, or with what nobody holds.

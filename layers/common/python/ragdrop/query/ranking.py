@@ -27,21 +27,13 @@ Relevance = Callable[[Fused], float]
 
 @dataclass(frozen=True, slots=True)
 class RankedDocument:
-    """A document over the threshold, and what orders it.
+    """A document over the threshold, and what orders it."""
 
-    Args:
-        key: The document.
-        matching: Its chunks over the threshold, best first; never empty.
-        boost: What is added to its score.
-        order: The weight that orders it.
-        fused: All its candidates, best first.
-    """
-
-    key: DocumentKey
-    matching: tuple[FoundChunk, ...]
-    boost: float
-    order: float
-    fused: tuple[Fused, ...]
+    key: DocumentKey  # the document
+    matching: tuple[FoundChunk, ...]  # its chunks over the threshold, best first; never empty
+    boost: float  # what is added to its score
+    order: float  # the weight that orders it
+    fused: tuple[Fused, ...]  # all its candidates, best first
 
     @property
     def chunks(self) -> tuple[FoundChunk, ...]:
@@ -67,15 +59,11 @@ class RankedDocument:
 
 @dataclass(frozen=True, slots=True)
 class Cutoff:
-    """Which chunks are results.
+    """Which chunks are results."""
 
-    Args:
-        threshold: The relevance from which on a chunk is one, 0 to 1; 0 lets everything through.
-        near_best: Where a chunk reaches the threshold, every chunk with this share of the best fused score is a result
-            too; None leaves it at the threshold.
-    """
-
-    threshold: float
+    threshold: float  # the relevance from which on a chunk is one, 0 to 1; 0 lets everything through
+    # where a chunk reaches the threshold, every chunk with this share of the best fused score is a result too; None
+    # leaves it at the threshold
     near_best: float | None = None
 
 

@@ -27,17 +27,12 @@ MIN_WEIGHT = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Scopes:
-    """Where to look.
+    """Where to look."""
 
-    Args:
-        whole: What a chunk must match, whatever is preferred.
-        preferred: Folders within it, first ones first; each is asked separately too, so that it has candidates.
-        vaults: The vaults in scope; empty means all of the tenant.
-    """
-
-    whole: Filters
+    whole: Filters  # what a chunk must match, whatever is preferred
+    # folders within it, first ones first; each is asked separately too, so that it has candidates
     preferred: tuple[Folder, ...] = ()
-    vaults: tuple[str, ...] = ()
+    vaults: tuple[str, ...] = ()  # the vaults in scope; empty means all of the tenant
 
     def each(self) -> list[Filters]:
         """The filters of every scope: each preferred folder, then the whole."""

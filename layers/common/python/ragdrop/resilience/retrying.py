@@ -60,15 +60,10 @@ def asked_pause_s(retry_after: str | None, now_s: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class RetryBudget:
-    """A bucket of retries: so of many calls a tenth are tried again, however many fail, and of few some still are.
+    """A bucket of retries: so of many calls a tenth are tried again, however many fail, and of few some still are."""
 
-    Args:
-        left: Retries that may still be made.
-        at_s: When that was so, in seconds on any clock that only rises.
-    """
-
-    left: float = MOST_RETRIES
-    at_s: float = 0.0
+    left: float = MOST_RETRIES  # retries that may still be made
+    at_s: float = 0.0  # when that was so, in seconds on any clock that only rises
 
     def called(self, now_s: float) -> RetryBudget:
         """After one more call.

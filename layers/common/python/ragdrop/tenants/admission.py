@@ -16,14 +16,10 @@ MAX_TRIES = 5  # of a write that others are in the way of
 
 @dataclass(frozen=True, slots=True)
 class _Admitted:
-    """The record of one vault.
+    """The record of one vault."""
 
-    Args:
-        versions: The version that was promoted last, by path.
-        since: RFC 3339: from then on the vault admits versions only through stages; None if it admits all.
-    """
-
-    versions: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)  # the version that was promoted last, by path
+    # RFC 3339: from then on the vault admits versions only through stages; None if it admits all
     since: str | None = None
 
     def holds(self, path: str, found: StoredObject, *, named: bool) -> bool:

@@ -24,27 +24,19 @@ BACKOFF_CAP_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """A conditional write of one item.
+    """A conditional write of one item."""
 
-    Args:
-        changes: Attributes to set; None removes the attribute.
-        expected: Attributes that must have these values.  Empty: the item must exist.
-        additions: Numbers to add, or sets to add to.
-        only_new: The item must not exist; `expected` does not count.
-        rising: An attribute of `changes` that must not fall; the item may be new, and `expected` does not count.
-        whatever_is_there: No condition: the item is made where there is none; `expected` does not count.
-        fewer_than: Sets that must have fewer members than this, or not be there; the item is made where there is none.
-        initial: Attributes to set where the item does not have them.
-    """
-
-    changes: Mapping[str, Any] = field(default_factory=dict)
+    changes: Mapping[str, Any] = field(default_factory=dict)  # attributes to set; None removes the attribute
+    # attributes that must have these values.  Empty: the item must exist.
     expected: Mapping[str, Any] = field(default_factory=dict)
-    additions: Mapping[str, Any] = field(default_factory=dict)
-    only_new: bool = False
+    additions: Mapping[str, Any] = field(default_factory=dict)  # numbers to add, or sets to add to
+    only_new: bool = False  # the item must not exist; `expected` does not count
+    # an attribute of `changes` that must not fall; the item may be new, and `expected` does not count
     rising: str | None = None
-    whatever_is_there: bool = False
+    whatever_is_there: bool = False  # no condition: the item is made where there is none; `expected` does not count
+    # sets that must have fewer members than this, or not be there; the item is made where there is none
     fewer_than: Mapping[str, int] = field(default_factory=dict)
-    initial: Mapping[str, Any] = field(default_factory=dict)
+    initial: Mapping[str, Any] = field(default_factory=dict)  # attributes to set where the item does not have them
 
     def request(self) -> dict[str, Any]:
         """The parameters of UpdateItem; names and values are always placeholders, so no word is reserved.
