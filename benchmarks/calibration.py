@@ -28,8 +28,7 @@ from benchmarks.embeddings import SPACE, LocalEmbeddings
 from benchmarks.pipeline import bucket_index
 from benchmarks.plots import draw
 from benchmarks.records import Grid, publish
-from ragdrop.calibration.calibrate import Calibrate, SampleDocuments, best, cosine
-from ragdrop.calibration.fit_curve import ObservedScores
+from ragdrop.calibration.calibrate import Calibrate, ObservedScores, SampleDocuments, best, cosine
 from ragdrop.calibration.shipped_calibrations import for_space
 from ragdrop.domain.calibration import OPERATING_RELEVANCE, Calibration
 from ragdrop.domain.chunks import CandidateQuery, Filters, Hit, IndexedChunk, Vector

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ragdrop.domain.answers import Feedback, Receipt
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.receipts import Feedback, Receipt
 from ragdrop.errors import RagdropError
 from ragdrop.ports.shared_state import StoredReply
 from ragdrop.ports.telemetry import Counts, DocumentUsage

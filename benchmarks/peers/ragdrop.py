@@ -32,7 +32,8 @@ from benchmarks.collections import CollectionDocument
 from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.peers.serving import Peer, PeerPlace, best_documents, serve
 from benchmarks.pipeline import OVER_OPENSEARCH, SETTINGS, TENANT, ingest, soon, stores_in_memory
-from ragdrop.app import App, Ports, compose, reloading
+from ragdrop import app as application
+from ragdrop.app import App, Ports, compose
 from ragdrop.config import Settings
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
@@ -274,7 +275,7 @@ def handler_of(app: App) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    vars(reloading).update(deployed_settings=lambda **_: app.ports.settings, compose=lambda _: app)
+    vars(application).update(deployed_settings=lambda **_: app.ports.settings, compose=lambda _: app)
     spec.loader.exec_module(module)
     return module
 

@@ -11,7 +11,7 @@ from typing import Any
 from mangum import Mangum
 
 from ragdrop.api.apis import BehindWebAdapter, generate_api
-from ragdrop.app.reloading import Reloaded
+from ragdrop.app import Reloaded
 from ragdrop.observability import logger
 
 served = Reloaded("generate", generate_api)  # once per execution environment

@@ -8,7 +8,7 @@ gc.disable()  # while modules are imported: they make no garbage, and the search
 
 from typing import Any
 
-from ragdrop.app.reloading import Reloaded
+from ragdrop.app import Reloaded
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.observability import logger
 from ragdrop.ports.message_queue import deliveries

@@ -11,7 +11,7 @@ from typing import Any
 from mangum import Mangum
 
 from ragdrop.api.mcp.mcp_route import mcp_api
-from ragdrop.app.reloading import Reloaded
+from ragdrop.app import Reloaded
 from ragdrop.observability import logger
 
 served = Reloaded("mcp", mcp_api)  # once per execution environment

@@ -10,8 +10,8 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from ragdrop.domain.answers import Feedback, Receipt
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.receipts import Feedback, Receipt
 from ragdrop.errors import DatabaseError
 from ragdrop.ports.answer_services import Receipts
 from ragdrop.stores.dynamodb.telemetry_table import DynamoDbReceipts

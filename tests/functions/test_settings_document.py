@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from ragdrop.app.reloading import REREAD_S, Reloaded
+from ragdrop.app import REREAD_S, Reloaded
 from ragdrop.config import DOCUMENT_KEY
 from ragdrop.errors import ConfigurationError, ObjectStoreError
 from tests.functions.conftest import Deployment, LocalContext, deployed
@@ -80,7 +80,7 @@ def test_a_document_that_cannot_be_read_leaves_the_settings_in_force(
 ) -> None:
     before = served(deployment, "query").app
     error = ObjectStoreError("no answer", service="object_store")
-    monkeypatch.setattr("ragdrop.app.reloading.deployed_settings", Mock(side_effect=error))
+    monkeypatch.setattr("ragdrop.app.deployed_settings", Mock(side_effect=error))
 
     call(deployment, "query", monkeypatch, after_s=REREAD_S)
 

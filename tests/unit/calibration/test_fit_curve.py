@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragdrop.calibration.fit_curve import MIN_PAIRS, ObservedScores, fit_curve, fitted, is_due, usable_titles
+from ragdrop.calibration.calibrate import MIN_PAIRS, ObservedScores, fit_curve, fitted, is_due, usable_titles
 from ragdrop.calibration.shipped_calibrations import for_space
 from ragdrop.domain.calibration import Calibration, Curve
 from ragdrop.domain.models import EmbeddingSpace

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragdrop.domain.receipts import MAX_RECEIPT_BYTES, shortened
+from ragdrop.domain.answers import MAX_RECEIPT_BYTES, shortened
 
 
 def body(*, answer: str = "yes", quote: str = "q", citations: int = 1, chunks: int = 1) -> dict[str, Any]:

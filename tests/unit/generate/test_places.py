@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragdrop.domain.answers import Question
+from ragdrop.domain.answers import Question, citation_fields
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.receipts import citation_fields
 from ragdrop.domain.retrieval import Query
 from tests import document_files, office_files
 from tests.compound_files import outlook_message

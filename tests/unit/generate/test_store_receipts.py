@@ -8,9 +8,8 @@ import logging
 
 import pytest
 
-from ragdrop.domain.answers import Answer, Question
+from ragdrop.domain.answers import Answer, Question, Receipt
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.receipts import Receipt
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DatabaseError, NotFoundError

@@ -9,8 +9,7 @@ import pytest
 from ragdrop.domain.chunks import Filters, Folder
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import GenerationError
-from ragdrop.query.model_ranking import ALL_FOLDERS
-from ragdrop.query.understand import RankedFolders
+from ragdrop.query.understand import ALL_FOLDERS, RankedFolders
 from tests.world import World
 
 FOLDERS = ("hr/pay", "team/log", "team/notes")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import RerankError
-from ragdrop.query.model_ranking import MAX_RERANKED, NOT_RERANKED, rerank
+from ragdrop.query.candidates import MAX_RERANKED, NOT_RERANKED, rerank
 from testing.memory_services import WordReranker
 
 

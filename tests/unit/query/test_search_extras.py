@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ragdrop.errors import GenerationError, RerankError
-from ragdrop.query.model_ranking import ALL_FOLDERS, NOT_RERANKED
+from ragdrop.query.candidates import NOT_RERANKED
+from ragdrop.query.understand import ALL_FOLDERS
 from testing.memory_services import WordReranker
 from tests.world import World
 

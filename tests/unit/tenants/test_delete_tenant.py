@@ -12,7 +12,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller, Tenant, key_hash
 from ragdrop.errors import InvalidParamsError, ObjectStoreError, UnauthenticatedError
-from ragdrop.tenants.delete import SETTLE_S, TenantReceipt
+from ragdrop.tenants.administer import SETTLE_S, TenantReceipt
 from tests.world import World
 
 VECTOR: Vector = array("f", [0.5, 0.5])

@@ -27,8 +27,7 @@ from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import InvalidParamsError, NotFoundError, RagdropError
 from ragdrop.generate.ask import AskEvent, SourcesFound
-from ragdrop.generate.conversations import Turn
-from ragdrop.generate.prompt import CondenseConversation, estimate_tokens
+from ragdrop.generate.prompt import CondenseConversation, Turn, estimate_tokens
 from ragdrop.ports.model_services import Embedder
 from ragdrop.query.understand import visible_vaults
 from ragdrop.tenants.directory import TenantDirectory

@@ -6,12 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+import time
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ragdrop.app.ports import Ports
 from ragdrop.config import DOCUMENT_KEY, Settings
+from ragdrop.errors import ConfigurationError, DependencyError
 
 if TYPE_CHECKING:
     from ragdrop.app.document_parts import DocumentParts, PastParts
@@ -22,7 +25,13 @@ if TYPE_CHECKING:
     from ragdrop.app.tenant_parts import TenantParts
     from ragdrop.ports.message_queue import DeployedStack
 
-__all__ = ["App", "Ports", "build_app", "compose", "deployed_settings", "deployed_stack"]
+logger = logging.getLogger(__name__)
+
+REREAD_S = 60.0  # a changed document is in force everywhere after this long
+
+T = TypeVar("T")
+
+__all__ = ["App", "Ports", "Reloaded", "build_app", "compose", "deployed_settings", "deployed_stack"]
 
 
 class App:
@@ -126,3 +135,55 @@ def deployed_stack(name: str) -> DeployedStack:
     from ragdrop.stores.aws.deployment import read_stack
 
     return read_stack(name)
+
+
+class Reloaded(Generic[T]):
+    """What a function serves.  The settings document is read again at most once a minute, before a request.
+
+    If it changed, everything is composed again, as in a new execution environment.  An invalid document stops a new
+    environment; one that runs keeps its settings and logs an error.
+
+    Args:
+        function: The name of the function in metrics.
+        make: Makes what is served of the application.
+        clock: Seconds, for the time between two reads.
+    """
+
+    def __init__(self, function: str, make: Callable[[App], T], *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._function = function
+        self._make = make
+        self._clock = clock
+        self._settings = deployed_settings()
+        self._read_at_s = clock()
+        self.app, self._served = self._made()
+
+    def __call__(self) -> T:
+        """What is served by the settings in force."""
+        if self._clock() - self._read_at_s >= REREAD_S:
+            self._read_at_s = self._clock()
+            self._reread()
+        return self._served
+
+    async def asgi(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request, if what is served is an ASGI application."""
+        await self()(scope, receive, send)  # type: ignore[operator]
+
+    def _made(self) -> tuple[App, T]:
+        from ragdrop.observability import configure  # only functions have the Logger's library
+
+        app = compose(Ports(self._settings, function=self._function))
+        configure(self._settings.log_level)
+        return app, self._make(app)
+
+    def _reread(self) -> None:
+        try:
+            settings = deployed_settings(quick=True)
+        except DependencyError as exc:
+            logger.warning("could not read the settings document", extra={"service": exc.service})
+        except ConfigurationError:
+            logger.exception("the settings document is not usable, the previous settings stay in force")
+        else:
+            if settings != self._settings:
+                self._settings = settings
+                self.app, self._served = self._made()
+                logger.info("changed settings are in force")

@@ -24,8 +24,7 @@ from ragdrop.operate.stats import ReadStats, ReadVaults
 from ragdrop.operate.sweep import Sweep, SweepNotes
 from ragdrop.operate.sweep_tenants import SweepTenants
 from ragdrop.resilience.breakers import CHAT, EMBEDDING, INDEX, OBJECT_STORE, REGISTRY
-from ragdrop.tenants.administer import AdministerTenants
-from ragdrop.tenants.delete import DeleteTenant
+from ragdrop.tenants.administer import AdministerTenants, DeleteTenant
 
 if TYPE_CHECKING:
     from ragdrop.config import Settings

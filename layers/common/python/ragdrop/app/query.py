@@ -11,10 +11,9 @@ from ragdrop.operate.observe import ObserveQueries, QueryCounter
 from ragdrop.past.as_of import PastViews, ResolveView
 from ragdrop.query.cache import CachedSearch, QueryVectors, UsageCounter
 from ragdrop.query.follow_links import FollowLinks
-from ragdrop.query.model_ranking import RankFolders
 from ragdrop.query.pipeline import BucketSearch, FallbackSearch, ObservedSearch
 from ragdrop.query.search import Search
-from ragdrop.query.understand import UnderstandQuery
+from ragdrop.query.understand import RankFolders, UnderstandQuery
 from ragdrop.query.view import LiveViews
 
 if TYPE_CHECKING:

@@ -1,14 +1,17 @@
-"""Questions and answers: the answer, the sources shown to the model, and the citations."""
+"""Questions, answers with their sources and citations, and receipts of answers, stored for 30 days."""
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from groundcheck import ClaimStatus
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.models import ModelCall
 from ragdrop.domain.retrieval import FoundDocument, LinkedDocument, Query, Retrieval
+from ragdrop.domain.tenants import Caller
 
 AnswerStyle = Literal["brief", "normal", "detailed"]
 Group = Literal["critical", "relevant", "linked"]
@@ -189,3 +192,191 @@ class Question:
     prompt_template: str | None = None
     max_context_tokens: int | None = None
     calls: tuple[ModelCall, ...] = ()
+
+
+RECEIPT_AGE_S = 30 * 86_400
+MAX_RECEIPT_BYTES = 380_000  # of JSON: a DynamoDB item holds 400 KB with its names
+MAX_LISTED = 100  # chunks of a receipt that was too large
+MAX_QUOTE = 300  # characters of a quote in it
+MAX_ANSWER = 40_000  # characters of the answer in it: 160 KB at most
+
+FeedbackKind = Literal["right", "wrong", "missing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """A caller's verdict on an answer, and the caller's words; `at` is RFC 3339."""
+
+    kind: FeedbackKind
+    text: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The record of one answer."""
+
+    id: str  # 32 random hexadecimal digits
+    tenant: str
+    vaults: tuple[str, ...]  # the scope of the key that asked; empty means all
+    documents: tuple[DocumentKey, ...]  # all documents that the body names: a purge of any of them removes the receipt
+    expires_at_s: int  # seconds since 1970
+    body: Mapping[str, Any]  # JSON, as `GET /answers/{id}` returns it
+    feedback: Mapping[str, Feedback] = field(default_factory=dict)  # the latest verdict of each credential
+
+    def visible_to(self, caller: Caller) -> bool:
+        """Whether *caller* may read it: it is of the caller's tenant, and all of it is in the key's vaults.
+
+        A receipt without documents still has the question: then the key that asked must not have had a wider scope.
+
+        >>> receipt = Receipt("a", "acme", (), (DocumentKey("acme", "team", "a.md"),), 0, {})
+        >>> [receipt.visible_to(Caller("acme", "reader", vaults)) for vaults in ((), ("team",), ("hr",))]
+        [True, True, False]
+        """
+        if self.tenant != caller.tenant:
+            return False
+        if not caller.vaults:
+            return True
+        vaults = {key.vault for key in self.documents} or set(self.vaults)
+        return bool(vaults) and all(caller.may_see(vault) for vault in vaults)
+
+
+def citation_fields(citation: Citation) -> dict[str, Any]:
+    """A citation by the names of the API."""
+    hit = citation.hit
+    return {
+        "marker": citation.marker,
+        "bucket": citation.bucket,
+        "key": hit.key.s3_key,
+        "version_id": hit.facts.version_id,
+        "path": hit.key.path,
+        "start": citation.start,
+        "end": citation.end,
+        "quote": citation.quote,
+        "page": hit.chunk.page_at(citation.start, citation.end),
+        "place": hit.chunk.place_at(citation.start, citation.end),
+        "heading_path": list(hit.chunk.heading_path),
+        "chunk_id": hit.chunk_id,
+        "chunk_hash": citation.chunk_hash,
+        "support": citation.support,
+        "status": citation.status,
+        "attributed": citation.attributed,
+    }
+
+
+def sentence_fields(claim: CheckedSentence) -> dict[str, Any]:
+    """A checked sentence by the names of the API."""
+    return {
+        "start": claim.start,
+        "end": claim.end,
+        "text": claim.text,
+        "status": claim.status,
+        "reason": claim.reason,
+        "support": claim.support,
+        "markers": list(claim.markers),
+        "attributed": claim.attributed,
+    }
+
+
+def answer_fields(answer: Answer) -> dict[str, Any]:
+    """An answer by the names of the API, for a receipt: of the text of documents only the quotes."""
+    retrieval = answer.retrieval
+    return {
+        "answer": answer.text,
+        "abstained": answer.abstain_reason is not None,
+        "abstain_reason": answer.abstain_reason,
+        "citations": [citation_fields(citation) for citation in answer.citations],
+        "sentences": [sentence_fields(claim) for claim in answer.claims],
+        "unsupported": [
+            {"start": claim.start, "end": claim.end, "text": claim.text, "reason": claim.reason or "words"}
+            for claim in answer.unsupported
+        ],
+        "documents": [_document(document, group) for group, document in _found(answer)],
+        "retrieved": _retrieved(answer),
+        "model": answer.model,
+        "finish_reason": answer.finish_reason,
+        "prompt_version": answer.prompt_version or None,
+        "usage": {"prompt_tokens": answer.prompt_tokens, "completion_tokens": answer.completion_tokens},
+        "cost": answer.cost,
+        "fallback_level": retrieval.fallback_level,
+        "degraded": retrieval.degraded,
+        "warnings": [*retrieval.warnings, *answer.warnings],
+    }
+
+
+def documents_of_answer(answer: Answer) -> tuple[DocumentKey, ...]:
+    """Every document that `answer_fields` names, once."""
+    return tuple(dict.fromkeys(document.key for _, document in _found(answer)))
+
+
+def shortened(body: Mapping[str, Any], *, max_bytes: int = MAX_RECEIPT_BYTES) -> dict[str, Any]:
+    """*body* with `shortened` false, or true and shorter lists and texts if its JSON is over *max_bytes* bytes.
+
+    Chunks beyond the first hundred and ends of quotes go first, then the end of the answer and its sentences, then all
+    citations and chunks.
+
+    >>> shortened({"answer": "yes", "retrieved": []})
+    {'answer': 'yes', 'retrieved': [], 'shortened': False}
+    """
+    short = {**body, "shortened": False}
+    if _size(short) <= max_bytes:
+        return short
+    quotes = [{**each, "quote": each["quote"][:MAX_QUOTE]} for each in body.get("citations", [])]
+    short |= {"shortened": True, "retrieved": body.get("retrieved", [])[:MAX_LISTED], "citations": quotes}
+    if _size(short) > max_bytes:
+        short |= {"sentences": None, "unsupported": [], "answer": str(body.get("answer", ""))[:MAX_ANSWER]}
+    if _size(short) > max_bytes:
+        short |= {"citations": [], "retrieved": [], "documents": body.get("documents", [])[:MAX_LISTED]}
+    return short
+
+
+def _size(body: Mapping[str, Any]) -> int:
+    return len(json.dumps(body, ensure_ascii=False).encode(errors="replace"))
+
+
+def _found(answer: Answer) -> list[tuple[str, FoundDocument]]:
+    """The documents found, each once, with their groups, in the prompt's order of groups."""
+    retrieval = answer.retrieval
+    groups = (("critical", retrieval.critical), ("relevant", retrieval.documents), ("linked", retrieval.linked))
+    seen: dict[DocumentKey, tuple[str, FoundDocument]] = {}
+    for group, documents in groups:
+        for document in documents:
+            seen.setdefault(document.key, (group, document))
+    return list(seen.values())
+
+
+def _document(document: FoundDocument, group: str) -> dict[str, Any]:
+    return {
+        "vault": document.key.vault,
+        "path": document.key.path,
+        "key": document.key.s3_key,
+        "version_id": document.facts.version_id,
+        "group": group,
+        "raw_score": document.raw_score,
+        "score": document.score,
+    }
+
+
+def _retrieved(answer: Answer) -> list[dict[str, Any]]:
+    """The chunks shown to the model, by number, then those that had no room."""
+    found = {chunk.hit.chunk_id: chunk for _, document in _found(answer) for chunk in document.chunks}
+    shown = {segment.hit.chunk_id: segment for segment in answer.shown.segments}
+    hits = {chunk_id: segment.hit for chunk_id, segment in shown.items()}
+    hits |= {chunk_id: chunk.hit for chunk_id, chunk in found.items() if chunk_id not in hits}
+    return [
+        _chunk(hit, shown[chunk_id].number if chunk_id in shown else None)
+        | {"score": found[chunk_id].score if chunk_id in found else None}
+        for chunk_id, hit in hits.items()
+    ]
+
+
+def _chunk(hit: Hit, number: int | None) -> dict[str, Any]:
+    return {
+        "chunk_id": hit.chunk_id,
+        "chunk_hash": hashlib.sha256(hit.chunk.text.encode()).hexdigest(),
+        "key": hit.key.s3_key,
+        "version_id": hit.facts.version_id,
+        "start": hit.chunk.start,
+        "end": hit.chunk.end,
+        "marker": number,
+    }

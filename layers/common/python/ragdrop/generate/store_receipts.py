@@ -8,17 +8,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from ragdrop.domain.answers import Answer, Question
-from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.receipts import (
+from ragdrop.domain.answers import (
     RECEIPT_AGE_S,
+    Answer,
     Feedback,
     FeedbackKind,
+    Question,
     Receipt,
     answer_fields,
     documents_of_answer,
     shortened,
 )
+from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import MAX_VERIFIED, Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.domain.times import rfc3339

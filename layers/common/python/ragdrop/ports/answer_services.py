@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from groundcheck import OpenClaim, Opinion
-from ragdrop.domain.answers import AnswerStyle, Source
+from ragdrop.domain.answers import AnswerStyle, Feedback, Receipt, Source
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.receipts import Feedback, Receipt
 from ragdrop.ports.model_services import Message
 
 

@@ -1,13 +1,14 @@
-"""Candidates: hits of the index in every scope, each checked against the registry."""
+"""Candidates: hits of the index in every scope, each checked against the registry; a reranker's order of them."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from ragdrop.domain.chunks import CandidateQuery, Candidates, Filters, Hit, Vector
-from ragdrop.domain.deadlines import CANDIDATES, Deadline
+from ragdrop.domain.deadlines import CANDIDATES, RERANK, Deadline
 from ragdrop.domain.documents import Heads
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import (
@@ -20,7 +21,8 @@ from ragdrop.domain.retrieval import (
     verified,
 )
 from ragdrop.domain.tenants import Tenant
-from ragdrop.errors import DatabaseError, IndexLostError, IndexMovedError
+from ragdrop.errors import DatabaseError, DependencyError, IndexLostError, IndexMovedError
+from ragdrop.ports.search_services import Reranker
 from ragdrop.query.exact import is_spread, with_spellings
 from ragdrop.query.understand import Scopes
 from ragdrop.query.view import View
@@ -198,3 +200,28 @@ def filter_tenant(hits: Sequence[Hit], tenant: str) -> list[Hit]:
 def own_candidates(found: Candidates, tenant: str) -> Candidates:
     """The candidates of one scope without those of other tenants."""
     return replace(found, vector=filter_tenant(found.vector, tenant), lexical=filter_tenant(found.lexical, tenant))
+
+
+MAX_RERANKED = 50  # candidates that the model reads; those behind them keep their places
+NOT_RERANKED = "the reranker did not answer, the order is that of the search"
+
+T = TypeVar("T")
+
+
+def rerank(
+    reranker: Reranker, query: str, found: Sequence[T], deadline: Deadline, *, text_of: Callable[[T], str]
+) -> tuple[list[T], list[str]]:
+    """*found* (best first) in the reranker's order, and a warning if it failed and the order is unchanged.
+
+    It moves candidates only: scores and thresholds are those of the search.
+    """
+    head, tail = list(found[:MAX_RERANKED]), list(found[MAX_RERANKED:])
+    if len(found) < 2:
+        return head, []
+    try:
+        scores = reranker.scores(query, [text_of(one) for one in head], RERANK.of(deadline))
+    except DependencyError as exc:
+        logger.warning("candidates could not be reranked", extra={"service": exc.service, "code": exc.code})
+        return [*head, *tail], [NOT_RERANKED]
+    order = sorted(range(len(head)), key=lambda place: -scores[place])
+    return [*(head[place] for place in order), *tail], []

@@ -36,7 +36,7 @@ from ragdrop.errors import (
 )
 from ragdrop.ports.search_services import Reranker, SearchableIndex, Tracer
 from ragdrop.query.assemble import MAX_CRITICAL, assemble, context_text, live_critical
-from ragdrop.query.candidates import CandidateRequest, FoundCandidates, find_candidates
+from ragdrop.query.candidates import CandidateRequest, FoundCandidates, find_candidates, rerank
 from ragdrop.query.exact import exactness
 from ragdrop.query.follow_links import FollowLinks, LinkRequest, calibrated
 from ragdrop.query.fusion import (
@@ -51,9 +51,8 @@ from ragdrop.query.fusion import (
     of_dates,
     share_of_best,
 )
-from ragdrop.query.model_ranking import RankFolders, rerank
 from ragdrop.query.ranking import Judged, RankedDocument, above_noise, judged, rank
-from ragdrop.query.understand import RankedFolders, ResolvedQuery, UnderstandQuery
+from ragdrop.query.understand import RankedFolders, RankFolders, ResolvedQuery, UnderstandQuery
 from ragdrop.query.view import ResolveQueryView, View
 from ragdrop.resilience.timing import Timer, run_in_parallel
 

@@ -25,8 +25,7 @@ from ragdrop.domain.models import ModelCall
 from ragdrop.domain.tenants import Caller
 from ragdrop.generate.ask import ObservedAsk
 from ragdrop.generate.citations import VerifyAnswer
-from ragdrop.generate.conversations import Turn
-from ragdrop.generate.prompt import CondenseConversation
+from ragdrop.generate.prompt import CondenseConversation, Turn
 
 VerifyPart = Callable[[], VerifyAnswer]
 AskPart = Callable[[], ObservedAsk]

@@ -27,9 +27,8 @@ from ragdrop.api.shapes.fields import (
     base_of,
 )
 from ragdrop.api.shapes.search_shapes import DebugShape, Flags, NearestShape, debug_shape, flags, nearest_shapes
-from ragdrop.domain.answers import Answer, CheckedSentence, Citation, Shown
+from ragdrop.domain.answers import Answer, CheckedSentence, Citation, Shown, citation_fields, sentence_fields
 from ragdrop.domain.documents import PromotionLevel
-from ragdrop.domain.receipts import citation_fields, sentence_fields
 
 if TYPE_CHECKING:
     from starlette.requests import Request

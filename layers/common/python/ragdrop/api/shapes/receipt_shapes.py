@@ -30,7 +30,7 @@ from ragdrop.api.shapes.fields import (
     VersionId,
     Warnings,
 )
-from ragdrop.domain.receipts import FeedbackKind, Receipt
+from ragdrop.domain.answers import FeedbackKind, Receipt
 from ragdrop.domain.tenants import Caller
 
 MAX_FEEDBACK_CHARACTERS = 2_000

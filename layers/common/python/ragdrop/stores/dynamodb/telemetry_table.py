@@ -24,9 +24,9 @@ from typing import Any
 
 from boto3.dynamodb.types import Binary
 
+from ragdrop.domain.answers import Feedback, Receipt
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.receipts import Feedback, Receipt
 from ragdrop.domain.tenants import WINDOW_S
 from ragdrop.errors import DatabaseError
 from ragdrop.ports.shared_state import Breaker, Counted, StoredReply, WindowCounts
