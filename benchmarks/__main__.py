@@ -73,13 +73,10 @@ Execute = Callable[[BenchmarkJob, float, threading.Event], int | None]
 
 
 class UnattendedRun:
-    """All jobs of one run.
+    """All jobs of one run; a job that is expected to take longer than what is left of *limit_s* is skipped.
 
-    Args:
-        execute: Runs one job.
-        wrote: Whether the records of the benchmark of that name were written since that time (seconds since 1970).
-        report: Called with each outcome as soon as it is known, by one thread at a time.
-        limit_s: Seconds for the whole run; a job that is expected to take longer than what is left is skipped.
+    *execute* runs one job.  *wrote* says whether the records of a benchmark were written since a time (seconds since
+    1970).  *report* gets each outcome as soon as it is known, by one thread at a time.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from platform import python_version
 from tempfile import TemporaryDirectory
@@ -23,19 +23,16 @@ from typing import Any
 
 from benchmarks import records
 from benchmarks.change_script import FILES, LIMIT, SEED, Counts, GivenText, Step, counted, markers, questions, steps
-from benchmarks.embeddings import DIMENSION, MODEL, GeneratedModel, embedding_server
-from benchmarks.peers.process import PeerProcess, shared_node, title
-from benchmarks.pipeline import SETTINGS, TENANT, soon, stores_in_memory
+from benchmarks.embeddings import GeneratedModel, MadeEmbedder, embedding_server
+from benchmarks.peers.process import PeerProcess, running, shared_node, title
+from benchmarks.pipeline import SETTINGS, TENANT, delivery, soon, stores_in_memory
 from ragdrop.app import App, Ports, compose
 from ragdrop.config import Settings
-from ragdrop.domain.chunks import Vector
-from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.retrieval import FoundDocument, Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.models.splitter import SemanticSplitter
-from ragdrop.ports.message_queue import Change, Delivery
+from ragdrop.ports.message_queue import Change
 from testing.memory_object_store import MemoryObjectStore
 
 VAULT = "changing"
@@ -56,22 +53,6 @@ QUICK_FILES = 10
 OURS = "ragdrop"
 
 
-class GeneratedEmbedder:
-    """An Embedder of vectors that are made from the text's digest, as the frameworks get them from their server."""
-
-    def __init__(self) -> None:
-        self._model = GeneratedModel()
-
-    def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
-        return self._vectors([text])[0]
-
-    def passages(self, texts: Sequence[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:
-        return self._vectors(texts)
-
-    def _vectors(self, texts: Sequence[str]) -> list[Vector]:
-        return [array("f", each) for each in self._model.embed(texts).vectors]
-
-
 class RagdropLife:
     """One tenant whose bucket changes; *documents* is the bucket of *app*."""
 
@@ -80,7 +61,6 @@ class RagdropLife:
         self._caller = Caller(TENANT, "admin")
         self._chance = random.Random(seed)
         self._sent: list[Change] = []
-        self._messages = 0
 
     def sync(self, step: Step) -> None:
         """Change the bucket, then let the events arrive as unkindly as S3 and SQS may bring them."""
@@ -98,7 +78,7 @@ class RagdropLife:
         arriving = [*happened, *twice, *late]
         self._chance.shuffle(arriving)
         for at in range(0, len(arriving), BATCH):
-            messages = [self._message(change) for change in arriving[at : at + BATCH]]
+            messages = [delivery(change) for change in arriving[at : at + BATCH]]
             if self._app.ingest.reconcile(messages, soon()):
                 sys.exit(f"ragdrop: a message failed at {step.name!r}")
 
@@ -120,10 +100,6 @@ class RagdropLife:
     def _search(self, word: str) -> tuple[FoundDocument, ...]:
         query = Query(word, limit=LIMIT, min_relevance=0.0, vaults=(VAULT,))
         return tuple(self._app.query.uncached_search(query, self._caller, soon()).documents)
-
-    def _message(self, change: Change) -> Delivery:
-        self._messages += 1
-        return Delivery(f"m{self._messages}", f"r{self._messages}", 1, (change,))
 
 
 class PeerLife:
@@ -158,20 +134,10 @@ def peer_life(
     name: str, configuration: str, *, opensearch_url: str, embedding_url: str
 ) -> Iterator[tuple[PeerLife, Mapping[str, Any]]]:
     """A framework over an empty index, and what it reported of itself: versions, and how it keeps up to date."""
-    with ExitStack() as present:
-        folder = Path(present.enter_context(TemporaryDirectory(prefix="ragdrop-change-")))
-        peer = present.enter_context(PeerProcess(name))
-        reported = peer.open(
-            embedding_url=embedding_url,
-            embedding_model=MODEL,
-            dimension=DIMENSION,
-            opensearch_url=opensearch_url,
-            index=f"change-{name.replace('_', '-')}-{configuration}",
-            configuration=configuration,
-            folder=str(folder),
-        )
-        yield PeerLife(peer, folder / "files"), reported
-        peer.ask("close")
+    with TemporaryDirectory(prefix="ragdrop-change-") as folder:
+        place: dict[str, Any] = {"opensearch_url": opensearch_url, "embedding_url": embedding_url, "folder": folder}
+        with running(name, label=f"change {configuration}", **place) as contender:
+            yield PeerLife(contender.peer, Path(folder) / "files"), contender.switch(configuration)
 
 
 def change_table(found: Mapping[str, Any]) -> str:
@@ -192,11 +158,12 @@ def change_table(found: Mapping[str, Any]) -> str:
 @contextmanager
 def ragdrop() -> Iterator[RagdropLife]:
     with tempfile.TemporaryDirectory(prefix="ragdrop-change-") as folder:
-        documents = MemoryObjectStore("documents")
+        documents, model = MemoryObjectStore("documents"), GeneratedModel()
+        embedder = MadeEmbedder(lambda texts: [array("f", each) for each in model.embed(texts).vectors])
         ports = (
             Ports(Settings.from_environment(SETTINGS))
             .replace(**stores_in_memory(Path(folder)))
-            .replace(documents=documents, embedder=GeneratedEmbedder(), splitter=SemanticSplitter(lambda: None))
+            .replace(documents=documents, embedder=embedder, splitter=SemanticSplitter(lambda: None))
         )
         app = compose(ports)
         app.operate.operator.create_tenant(TENANT)

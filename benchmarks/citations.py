@@ -44,12 +44,16 @@ def _pages(data: Path) -> list[SourcePassage]:
     return [SourcePassage(page["title"], page["text"]) for page in pages]
 
 
+def _segment(number: int, text: str, title: str = "passage") -> Segment:
+    facts = Facts(title=title, version_id="v", indexed_at="2026-01-01T00:00:00Z")
+    return Segment(number, Hit(DocumentKey("bench", "vault", f"{number}.md"), 1, Chunk(0, 0, len(text), text), facts))
+
+
 def judged(case: PerturbedCase) -> str | None:
     """What the check says of a case: None where it lets it pass as supported."""
-    text = case.passage
-    facts = Facts(title=case.title or "passage", version_id="v", indexed_at="2026-01-01T00:00:00Z")
-    segment = Segment(1, Hit(DocumentKey("bench", "vault", "p.md"), 1, Chunk(0, 0, len(text), text), facts))
-    answer = AnswerReader([segment], bucket="b").read(f"{case.sentence.strip()} [1]")
+    answer = AnswerReader([_segment(1, case.passage, case.title or "passage")], bucket="b").read(
+        f"{case.sentence.strip()} [1]"
+    )
     bad = answer.unsupported
     return bad[-1].reason if bad else None
 
@@ -85,9 +89,7 @@ def check_ms(
     for first in range(0, 70, 10):
         segments, said = [], []
         for number, passage in enumerate(sources[first : first + 10], start=1):
-            facts = Facts(title="passage", version_id="v", indexed_at="2026-01-01T00:00:00Z")
-            chunk = Chunk(0, 0, len(passage.text), passage.text)
-            segments.append(Segment(number, Hit(DocumentKey("bench", "vault", f"{number}.md"), 1, chunk, facts)))
+            segments.append(_segment(number, passage.text))
             spans = sentences(passage.text)
             for place in range(SENTENCES // 10):
                 span = spans[place % len(spans)]

@@ -78,15 +78,15 @@ def needed_data(benchmark: str) -> Path:
     return folder
 
 
-def load(folder: Path, *, split: str = "test") -> Collection:
-    """Read `corpus.jsonl`, `queries.jsonl` and `qrels/{split}.tsv` of *folder*; only questions that have a document."""
+def load(folder: Path) -> Collection:
+    """Read `corpus.jsonl`, `queries.jsonl` and `qrels/test.tsv` of *folder*; only questions that have a document."""
     documents = [
         CollectionDocument(line["_id"], line.get("title") or "", line["text"])
         for line in _lines(folder / "corpus.jsonl")
         if (line.get("title") or line["text"]).strip()
     ]
     relevant: dict[str, dict[str, float]] = {}
-    with (folder / "qrels" / f"{split}.tsv").open(encoding="utf-8", newline="") as rows:
+    with (folder / "qrels" / "test.tsv").open(encoding="utf-8", newline="") as rows:
         for row in csv.DictReader(rows, delimiter="\t"):
             if float(row["score"]) > 0:
                 relevant.setdefault(row["query-id"], {})[row["corpus-id"]] = float(row["score"])

@@ -113,19 +113,6 @@ def cold_start_rows(record: BenchmarkRecord, names: Sequence[str]) -> list[str]:
     ]
 
 
-def pace_rows(record: BenchmarkRecord, names: Sequence[str]) -> list[str]:
-    """A load of ragdrop at the specified pace, through gateway and emulator; no row for a record at another pace."""
-    found = record.results
-    if "pause_s" not in found:
-        return []
-    what = f"{found['users']} users with a pause of {found['pause_s']:g} s, all questions different"
-    others: list[float | None] = [None] * len(names)
-    return [
-        row(f"{what}: p95, ms (under {P95_MS:.0f})", [found["p95_ms"], *others], 0),
-        row(f"the same: p99, ms (under {P99_MS:.0f})", [found["p99_ms"], *others], 0),
-    ]
-
-
 def comparison_table(stored: Mapping[str, BenchmarkRecord]) -> str:
     """A column for each, a row for each thing that a record has measured; the best of a row stands in bold."""
     names = list(NAMES.values())
@@ -334,7 +321,6 @@ ROWS: Mapping[str, Callable[[BenchmarkRecord, Sequence[str]], list[str]]] = {
     "peers_ingest": ingest_rows,
     "peers_answers": answer_rows,
     "cold_start": cold_start_rows,
-    "load": pace_rows,
 }
 """By record the rows that it gives."""
 GOALS: Mapping[str, Callable[[Any], list[Row]]] = {

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from operator import mul
@@ -217,13 +217,24 @@ def questions(count: int, seed: int = 11) -> list[str]:
     return [" ".join(source.sample(VOCABULARY[20:2_000], 5)) for _ in range(count)]
 
 
+class MadeEmbedder:
+    """An Embedder whose vectors a function makes."""
+
+    def __init__(self, made: Callable[[Sequence[str]], list[Vector]]) -> None:
+        self._made = made
+
+    def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
+        return self._made([text])[0]
+
+    def passages(self, texts: Sequence[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:
+        return self._made(texts)
+
+
 class GeneratedModel:
     """A model in name only: a text's vector lies near one of some directions, chosen by the text's digest.
 
-    Args:
-        delay_s: How long each request takes at least, as a model takes its time for a question.
-        keeps: Whether the vectors of passages, texts that come with others, are cached for the next who asks; never
-            where filling is measured, as the first to ask would wait longest.
+    Each request takes at least *delay_s*.  With *keeps* the vectors of passages, texts that come with others, are
+    cached for the next who asks; never where filling is measured, as the first to ask would wait longest.
     """
 
     name, dimension = MODEL, DIMENSION

@@ -12,33 +12,29 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 from benchmarks import records
-from benchmarks.embeddings import DIMENSION, MODEL, EmbeddingServer, LocalEmbeddings
+from benchmarks.embeddings import MODEL, EmbeddingServer, LocalEmbeddings
+from benchmarks.pipeline import SETTINGS, TENANT, delivery, stores_in_memory
 from benchmarks.records import Grid, publish
 from ragdrop.app import Ports, compose
 from ragdrop.config import Settings
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
-from ragdrop.ports.message_queue import Change, Delivery, deliveries
+from ragdrop.ports.message_queue import Change
 from ragdrop.ports.model_services import Embedder
-from testing.memory_breakers import MemoryBreakers
-from testing.memory_manifests import MemoryManifests
-from testing.memory_message_queue import MemoryMessageQueue
 from testing.memory_object_store import MemoryObjectStore
-from testing.memory_registry import MemoryRegistry
-from testing.memory_telemetry import MemoryTelemetry
 
 SAMPLE = Path(__file__).parents[1] / "localstack/sample-vault"
 BUDGET = 1.15
 ROUNDS = 7  # fewer give one quick round of either side too much weight
 BATCH = 5  # messages of one invocation, as in the template
 FIRST = {"a.md": b"# Warm\n\nIt is warm.", "a.txt": b"It is warm.", "a.html": b"<html><p>It is warm.", "a.py": b"x = 1"}
-TENANT, TOKENIZER = "bench", "tokenizer.json"
+TOKENIZER = "tokenizer.json"
 
 
 class Recorded:
@@ -69,38 +65,15 @@ class Recorded:
 class Ingest:
     """ragdrop with an empty bucket, and events that arrive as the queue would bring them."""
 
-    def __init__(
-        self, folder: Path, url: str, tokenizer: bytes, *, around: Callable[[Ports], Ports] = lambda ports: ports
-    ) -> None:
-        self._queue = MemoryMessageQueue()
-        self._documents, state = MemoryObjectStore("documents"), MemoryObjectStore("state")
-        state.put(TOKENIZER, tokenizer, media_type="application/json")
-        environment = {
-            "INDEX_URL": "s3://",
-            "EMBEDDING_URL": url,
-            "EMBEDDING_MODEL": MODEL,
-            "EMBEDDING_DIMENSION": str(DIMENSION),
-            "EMBEDDING_TOKENIZER": TOKENIZER,
-            "CHAT_URL": url,
-            "CHAT_MODELS": "none",
-            **dict.fromkeys(("DOCUMENT_BUCKET", "STATE_BUCKET", "REGISTRY_TABLE", "VISITED_TABLE"), "unused"),
-            **dict.fromkeys(("TELEMETRY_TABLE", "QUEUE_URL"), "unused"),
-        }
-        ports = Ports(Settings.from_environment(environment)).replace(
-            documents=self._documents,
-            state=state,
-            manifests=MemoryManifests(),
-            index_folder=folder,
-            registry=MemoryRegistry(),
-            queue=self._queue,
-            telemetry=MemoryTelemetry(),
-            breaker_store=MemoryBreakers(),
-        )
+    def __init__(self, folder: Path, url: str, tokenizer: bytes) -> None:
+        self._documents = MemoryObjectStore("documents")
+        settings = Settings.from_environment(SETTINGS | {"EMBEDDING_URL": url, "EMBEDDING_TOKENIZER": TOKENIZER})
+        ports = Ports(settings).replace(documents=self._documents, **stores_in_memory(folder))
+        ports.state.put(TOKENIZER, tokenizer, media_type="application/json")
         self.embedder = Recorded(ports.embedder)
-        app = compose(around(ports.replace(embedder=self.embedder)))
+        app = compose(ports.replace(embedder=self.embedder))
         app.operate.operator.create_tenant(TENANT)
         self._reconcile = app.ingest.reconcile
-        self._messages = 0
         self.worked_s = 0.0
 
     def put(self, path: str, body: bytes) -> str:
@@ -108,26 +81,15 @@ class Ingest:
         self._documents.put(key, body, media_type="application/octet-stream")
         return key
 
-    def arrive(self, keys: Sequence[str], *, deadline_s: float = 600) -> float:
-        """Let an event of each key arrive, in batches of *deadline_s* seconds each; seconds until all is indexed."""
+    def arrive(self, keys: Sequence[str]) -> float:
+        """Let an event of each key arrive, in batches; seconds until all is indexed."""
         began, worked = time.perf_counter(), time.process_time()
         for at in range(0, len(keys), BATCH):
-            failed = self._reconcile([self._message(key) for key in keys[at : at + BATCH]], Deadline.after(deadline_s))
+            failed = self._reconcile([delivery(Change(key)) for key in keys[at : at + BATCH]], Deadline.after(600))
             if failed:
                 sys.exit("a document failed: see the log")
         self.worked_s = time.process_time() - worked
         return time.perf_counter() - began
-
-    def drain(self) -> None:
-        """Let what ingest sent to its own queue arrive, until nothing is left: merges, and parts of large documents."""
-        while records := self._queue.event()["Records"]:
-            for sent in (self._queue.sent, self._queue.continued, self._queue.merges):
-                sent.clear()
-            self._reconcile(deliveries({"Records": records}), Deadline.after(600))
-
-    def _message(self, key: str) -> Delivery:
-        self._messages += 1
-        return Delivery(f"m{self._messages}", f"r{self._messages}", 1, (Change(key),))
 
 
 def main() -> int:

@@ -38,14 +38,6 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class OwnWords:
-    """Questions with the documents that answer them, and questions that none answers."""
-
-    asked: list[tuple[str, list[str]]]
-    foreign: list[str]
-
-
-@dataclass(frozen=True, slots=True)
 class OwnWordsOutcome:
     """What a question came to: place of the right document among the results from 0, None where it is not there."""
 
@@ -66,10 +58,10 @@ def folder_of(vault: str) -> Path | None:
     return HERE / "folders" / vault
 
 
-def questions_of(vault: str, *, final: bool) -> OwnWords:
-    """One half of the questions: those with even numbers where it is *final*."""
+def questions_of(vault: str, *, final: bool) -> tuple[list[tuple[str, list[str]]], list[str]]:
+    """Half of the questions with the documents that answer them, and of the foreign ones; the even if *final*."""
     foreign = (HERE / "questions" / f"{vault}-foreign.txt").read_text("utf-8").splitlines()
-    return OwnWords(whole_list(vault)[final::2], foreign[final::2])
+    return whole_list(vault)[final::2], foreign[final::2]
 
 
 def whole_list(name: str) -> list[tuple[str, list[str]]]:
@@ -123,13 +115,13 @@ def measure(
     """A row of the table, and what became of each question and of each foreign one."""
     folder = folder_of(vault)
     assert folder is not None
-    half = questions_of(vault, final=final)
-    texts = {str(number): text for number, text in enumerate([text for text, _ in half.asked] + half.foreign)}
+    asked, others = questions_of(vault, final=final)
+    texts = {str(number): text for number, text in enumerate([text for text, _ in asked] + others)}
     with pushed(Collection(vault, documents_of(folder), texts, {}, {}), model) as place:
         place.answer_locally()
-        found = list(asking(place, half.asked))
-        foreign = list(asking(place, [(text, []) for text in half.foreign]))
-        share = shared_words(place, half.asked)
+        found = list(asking(place, asked))
+        foreign = list(asking(place, [(text, []) for text in others]))
+        share = shared_words(place, asked)
     return [vault, str(len(found)), f"{share:.0%}", *counted(found), counted_foreign(foreign)], found, foreign
 
 

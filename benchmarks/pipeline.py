@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -54,6 +55,7 @@ SETTINGS = {
     "TELEMETRY_TABLE": "telemetry",
     "QUEUE_URL": "http://127.0.0.1:1/queue",
 }
+_NUMBERS = itertools.count(1)
 OVER_OPENSEARCH = {"INDEX_URL": "http://127.0.0.1:1"}  # where an OpenSearch index is given
 
 
@@ -81,6 +83,12 @@ def bucket_index(folder: Path) -> BucketChunkIndex:
 
 def soon() -> Deadline:
     return Deadline.after(900.0)
+
+
+def delivery(change: Change) -> Delivery:
+    """A new message with a change, as the queue would bring it."""
+    number = next(_NUMBERS)
+    return Delivery(f"m{number}", f"r{number}", 1, (change,))
 
 
 class Pushed:
@@ -158,8 +166,7 @@ def ingest(app: App, documents: MemoryObjectStore, vault: str, sources: Sequence
         for number, source in enumerate(sources[first : first + BATCH], start=first):
             key = DocumentKey(TENANT, vault, source.path)
             documents.put(key.s3_key, source.markdown.encode(), media_type="text/markdown", metadata={})
-            name = f"m{number}"
-            deliveries.append(Delivery(name, name, 1, (Change(key.s3_key, f"{number:018X}"),)))
+            deliveries.append(delivery(Change(key.s3_key, f"{number:018X}")))
         failed = app.ingest.reconcile(deliveries, soon())
         if failed:
             sys.exit(f"{vault}: {len(failed)} documents were not indexed")

@@ -32,24 +32,15 @@ Records = Mapping[str, BenchmarkRecord]
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """How one benchmark runs.
-
-    Args:
-        minutes: Estimated on two cores with cached vectors; a whole run takes what the last one took.
-        timed: Whether it measures time, and so runs alone; others run two at a time.
-        options: --quick, if it has that besides --write.
-        by_name: Whether a run without names leaves it out: it embeds for minutes the first time, or starts a stack.
-        keeps: Its records, if they are not one of that name.
-        command: Its module and options, if these are not its name alone.
-    """
+    """How one benchmark runs."""
 
     name: str
-    minutes: float = 2.5
-    timed: bool = True
-    options: tuple[str, ...] = ()
-    by_name: bool = False
-    keeps: tuple[str, ...] = ()
-    command: tuple[str, ...] = ()
+    minutes: float = 2.5  # estimated on two cores with cached vectors; a whole run takes what the last one took
+    timed: bool = True  # it measures time, and so runs alone; others run two at a time
+    options: tuple[str, ...] = ()  # --quick, if it has that besides --write
+    by_name: bool = False  # a run without names leaves it out: it embeds for minutes, or starts a stack
+    keeps: tuple[str, ...] = ()  # its records, if they are not one of that name
+    command: tuple[str, ...] = ()  # its module and options, if these are not its name alone
 
     @property
     def records(self) -> tuple[str, ...]:
@@ -141,7 +132,7 @@ TABLES: Sequence[PageTable] = (
     _of("peers-speed-large", PERFORMANCE, "peers_speed_large", speed_table),
     _of("load", PERFORMANCE, "load", load_table),
     _of("served", PERFORMANCE, "served", served_table),
-    _of("soak", PERFORMANCE, "soak", soak_table),
+    _results("soak", PERFORMANCE, soak_table),
     PageTable("peers-quality", QUALITY_PAGE, QUALITY, lambda stored: quality_table(stored[name] for name in QUALITY)),
     PageTable("peers-settings", QUALITY_PAGE, QUALITY, lambda stored: settings_table(stored[name] for name in QUALITY)),
     PageTable("comparison", "README.md", (), comparison_table, (*QUALITY, "peers_speed", *ROWS)),

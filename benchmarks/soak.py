@@ -12,7 +12,6 @@ from typing import Any
 from benchmarks import records
 from benchmarks.live_stack import live_stack
 from benchmarks.load import keep
-from benchmarks.records import BenchmarkRecord
 from localstack.deploy import Emulated
 from localstack.processes import LaunchError
 from tests.soak import SoakDocument, soak
@@ -20,17 +19,13 @@ from tests.soak import SoakDocument, soak
 VAULT = "soak"
 
 
-def soak_table(record: BenchmarkRecord) -> str:
-    return "\n".join(soak_rows(record.results))
-
-
-def soak_rows(found: Mapping[str, Any]) -> list[str]:
+def soak_table(found: Mapping[str, Any]) -> str:
     counts = found["counts"]
     changes = ", ".join(f"{counts.get(kind, 0):,} {kind}" for kind in ("created", "overwritten", "deleted"))
     by = ", ".join(f"{kind.removeprefix('searches ')} {count:,}" for kind, count in counts.items() if " " in kind)
     codes = ", ".join(f"{code}: {count:,}" for code, count in found["codes"].items()) or "none"
     drained = "no" if found["drained_s"] is None else f"after {found['drained_s']:.0f} s"
-    return [
+    rows = [
         f"| {found['minutes']:g} minutes | seen |",
         "|---|---|",
         f"| documents | {changes} |",
@@ -39,6 +34,7 @@ def soak_rows(found: Mapping[str, Any]) -> list[str]:
         f"| stale, twice, vanished, or an error that is not in the table | {len(found['problems']):,} |",
         f"| queue and dead-letter queue empty, registry as the bucket | {drained} |",
     ]
+    return "\n".join(rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
             queue_url = str(stack.fields["environment"]["QUEUE_URL"])
             found = soak(place, emulated.client("sqs"), queue_url, minutes=options.minutes, seed=options.seed)
-            print("\n".join([*soak_rows(found), *found["problems"][:20]]), flush=True)
+            print("\n".join([soak_table(found), *found["problems"][:20]]), flush=True)
     except LaunchError as exc:
         sys.exit(f"the soak could not be run: {exc}")
     if options.write:

@@ -22,13 +22,12 @@ from benchmarks import records
 from benchmarks.citations import CASES, check_ms, other_passages, passages
 from benchmarks.citations import SEED as CITATION_SEED
 from benchmarks.collections import data_folder
-from benchmarks.embeddings import LocalEmbeddings
+from benchmarks.embeddings import LocalEmbeddings, MadeEmbedder
 from benchmarks.records import Grid, publish
 from groundcheck import ClaimStatus, Passage, SecondOpinion
 from groundcheck.claims import check_cited
 from groundcheck.sentences import stemmed_words
 from ragdrop.calibration.shipped_calibrations import for_space
-from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.generate.citations import AskVerifier
@@ -155,23 +154,10 @@ def _overlap(pair: Pair) -> float:
     return len(required & given) / max(1, len(required))
 
 
-class Uncached:
-    """The local model without the vectors that are stored between runs."""
-
-    def __init__(self, model: LocalEmbeddings) -> None:
-        self._model = model
-
-    def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
-        return self.passages([text], space, deadline)[0]
-
-    def passages(self, texts: Sequence[str], _space: EmbeddingSpace, _deadline: Deadline) -> list[Vector]:
-        made = self._model.computed(texts)
-        return [made[text] for text in texts]
-
-
 def _spent_ms(data: Path, model: LocalEmbeddings) -> float:
     model.computed(["the server starts"])
-    verifier = SentenceVectorVerifier(Uncached(model), SPACE, for_space(SPACE).vector)
+    uncached = MadeEmbedder(lambda texts: list(map(model.computed(texts).__getitem__, texts)))
+    verifier = SentenceVectorVerifier(uncached, SPACE, for_space(SPACE).vector)
     ask = AskVerifier(verifier, Deadline.after(3_600))
     return check_ms(other_passages(data), ask, clock=time.perf_counter)
 

@@ -31,7 +31,7 @@ from opensearchpy import OpenSearch
 from benchmarks.collections import CollectionDocument
 from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.peers.serving import Peer, PeerPlace, best_documents, serve
-from benchmarks.pipeline import OVER_OPENSEARCH, SETTINGS, TENANT, ingest, soon, stores_in_memory
+from benchmarks.pipeline import OVER_OPENSEARCH, SETTINGS, TENANT, delivery, ingest, soon, stores_in_memory
 from ragdrop import app as application
 from ragdrop.app import App, Ports, compose
 from ragdrop.config import Settings
@@ -40,7 +40,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller, IndexRef
 from ragdrop.models.splitter import SemanticSplitter
-from ragdrop.ports.message_queue import Change, Delivery
+from ragdrop.ports.message_queue import Change
 from ragdrop.resilience.retrying import Retries
 from ragdrop_opensearch.client import QuietConnection
 from ragdrop_opensearch.engine import OpenSearchChunkIndex
@@ -108,7 +108,6 @@ class Ragdrop(Peer):
 
     def __init__(self, *, over_opensearch: bool = True) -> None:
         self.over_opensearch = over_opensearch
-        self._messages = 0
 
     def open(self, place: PeerPlace) -> str:
         """Compose it the first time; switch the way of asking each time."""
@@ -226,16 +225,12 @@ class Ragdrop(Peer):
         return key
 
     def _deliver(self, keys: list[str]) -> None:
-        messages = [self._message(key) for key in keys]
+        messages = [delivery(Change(key)) for key in keys]
         batches = [messages[at : at + BATCH] for at in range(0, len(messages), BATCH)]
         with ThreadPoolExecutor(CONCURRENCY) as functions:
             for failed in functions.map(lambda batch: self._app.ingest.reconcile(batch, soon()), batches):
                 if failed:
                     raise RuntimeError(f"{len(failed)} messages failed")
-
-    def _message(self, key: str) -> Delivery:
-        self._messages += 1
-        return Delivery(f"m{self._messages}", f"r{self._messages}", 1, (Change(key),))
 
     def _searched(self, query: str, limit: int, fields: dict[str, Any]) -> list[str]:
         asked = Query(query, limit=limit, min_relevance=0.0, **fields)

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.comparison import (
-    QUALITY,
-    answer_rows,
-    change_rows,
-    cold_start_rows,
-    comparison_table,
-    ingest_rows,
-    pace_rows,
-)
+from benchmarks.comparison import QUALITY, answer_rows, change_rows, cold_start_rows, comparison_table, ingest_rows
 from benchmarks.peers.process import CONFIGURATIONS, NAMES, title
 from benchmarks.records import BenchmarkRecord
 
@@ -89,12 +81,3 @@ def test_cold_starts_are_reported_of_the_functions_that_answer() -> None:
 
     assert seconds.endswith("| **0.50** | 2.00 | not measured |")
     assert sizes.endswith("| **40** | 150 | not measured |")
-
-
-def test_a_load_has_rows_only_at_the_specified_pace() -> None:
-    found = {"users": 20, "p95_ms": 120.0, "p99_ms": 610.0}
-
-    rows = pace_rows(record("load", found | {"pause_s": 1.0}), ["LangChain"])
-
-    assert rows[1] == "| the same: p99, ms (under 500) | **610** | not measured |"
-    assert pace_rows(record("load", found), ["LangChain"]) == []
