@@ -30,10 +30,10 @@ from benchmarks.plots import draw
 from benchmarks.records import Grid, publish
 from ragdrop.calibration.calibrate import Calibrate, ObservedScores, SampleDocuments, best, cosine
 from ragdrop.calibration.shipped_calibrations import for_space
-from ragdrop.domain.calibration import OPERATING_RELEVANCE, Calibration
 from ragdrop.domain.chunks import CandidateQuery, Filters, Hit, IndexedChunk, Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail
+from ragdrop.domain.models import OPERATING_RELEVANCE, Calibration
 from ragdrop.domain.retrieval import candidate_limit
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, IndexRef, Tenant
 from ragdrop.ingest.revision_store import RevisionStore

@@ -38,7 +38,7 @@ from localstack.opensearch import start, stop
 from ragdrop.domain.chunks import CandidateQuery
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.ports.indexes import ChunkIndex
-from ragdrop.resilience.retrying import Retries
+from ragdrop.resilience.breakers import Retries
 from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from testing.folder_object_store import FolderManifests, FolderObjectStore
 

@@ -23,7 +23,7 @@ from benchmarks.records import BenchmarkRecord
 from localstack.opensearch.assembly import HYBRID_RELEASE, RELEASES
 from ragdrop import __version__
 from ragdrop.operate.evaluation import mean, ndcg, recall
-from ragdrop.resilience.retrying import Retries
+from ragdrop.resilience.breakers import Retries
 from ragdrop_opensearch.engine import OpenSearchChunkIndex
 
 CHANCE = 0.05

@@ -8,12 +8,12 @@ from dataclasses import replace
 from threading import RLock
 from typing import Any
 
-from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Failure, Head, Heads, Name, Page, Status
 from ragdrop.domain.golden import GoldenRun
 from ragdrop.domain.history import LiveChange, change_of, milliseconds
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.models import Calibration
 from ragdrop.domain.tenants import ActiveIndex, RateLimits, StoredSettings, Tenant
 from ragdrop.errors import DatabaseError, RagdropError
 from ragdrop.ports.registry import MAX_FOLDERS, Checkpoint, Claim

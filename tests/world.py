@@ -12,10 +12,10 @@ from uuid import uuid4
 
 from ragdrop.app import App, Ports, compose
 from ragdrop.config import Settings
-from ragdrop.domain.calibration import Calibration, Curve
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.models import Calibration, Curve
 from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.ports.message_queue import Change, Delivery

@@ -41,7 +41,7 @@ from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller, IndexRef
 from ragdrop.models.splitter import SemanticSplitter
 from ragdrop.ports.message_queue import Change
-from ragdrop.resilience.retrying import Retries
+from ragdrop.resilience.breakers import Retries
 from ragdrop_opensearch.client import QuietConnection
 from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from testing.memory_object_store import MemoryObjectStore

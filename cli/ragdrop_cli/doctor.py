@@ -14,7 +14,7 @@ import typer
 from ragdrop.client import RagdropClient
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import ConfigurationError, InvalidParamsError, RagdropError
-from ragdrop.ports.message_queue import Verdict, latency_verdict
+from ragdrop.operate.diagnose import Verdict, latency_verdict
 from ragdrop_cli.options import AsObject
 from ragdrop_cli.output import FAILED, USAGE, say, say_object
 from ragdrop_cli.session import Session, packages, session_of

@@ -17,7 +17,7 @@ from ragdrop_cli.output import code_of, describe, exit_code, note, progress, say
 from ragdrop_cli.session import Deployment, packages, session_of
 
 if TYPE_CHECKING:
-    from ragdrop.domain.calibration import Calibration
+    from ragdrop.domain.models import Calibration
 from typing import TYPE_CHECKING
 
 from ragdrop.operate.sweep import SweepReport

@@ -15,7 +15,7 @@ from ragdrop.errors import DeadlineError, DependencyError, GenerationError, Mode
 from ragdrop.models.chat import OpenAiChatModel
 from ragdrop.models.http import OpenAiHttp
 from ragdrop.ports.model_services import ChatModel, Completion, Message
-from ragdrop.resilience.retrying import Retries
+from ragdrop.resilience.breakers import Retries
 from testing.models import ScriptedChatModel
 from tests.chat_server import TEXT, ChatServer, chat_server
 

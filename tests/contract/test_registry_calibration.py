@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ragdrop.domain.calibration import Calibration, Curve
+from ragdrop.domain.models import Calibration, Curve
 from ragdrop.ports.registry import Registry
 from tests.contract.registry_examples import new_tenant_name, tenant_of
 

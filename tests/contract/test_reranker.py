@@ -15,7 +15,7 @@ from ragdrop.errors import RerankError
 from ragdrop.models.http import OpenAiHttp
 from ragdrop.models.reranker import HttpReranker
 from ragdrop.ports.search_services import Reranker
-from ragdrop.resilience.retrying import Retries
+from ragdrop.resilience.breakers import Retries
 from testing.memory_services import WordReranker
 
 TEXTS = ("a blue car", "the red pump", "a pump")

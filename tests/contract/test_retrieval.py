@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import pytest
 
-from ragdrop.domain.calibration import Curve
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.models import Curve
 from ragdrop.domain.retrieval import Retrieval
 from ragdrop.errors import EmbeddingServiceError, InvalidDocTypeError, InvalidParamsError
 from ragdrop_opensearch.engine import OpenSearchChunkIndex

@@ -12,7 +12,7 @@ import pytest
 from groundcheck import ClaimStatus
 from ragdrop.models.chat import OpenAiChatModel
 from ragdrop.models.http import OpenAiHttp
-from ragdrop.resilience.retrying import Retries
+from ragdrop.resilience.breakers import Retries
 from tests.chat_server import ChatServer, chat_server
 from tests.functions.asking import Asking
 from tests.world import World

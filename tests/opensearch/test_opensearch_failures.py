@@ -16,7 +16,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import ConfigurationError, DatabaseError, DeadlineError
-from ragdrop.resilience.retrying import Retries
+from ragdrop.resilience.breakers import Retries
 from ragdrop_opensearch.client import RepeatableCalls, connect
 from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from ragdrop_opensearch.mapping import source_of

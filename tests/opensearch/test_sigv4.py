@@ -20,7 +20,7 @@ from ragdrop.domain.chunks import CandidateQuery, ChunkRange, Filters, vector
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError
-from ragdrop.resilience.retrying import Retries, RetryRules
+from ragdrop.resilience.breakers import Retries, RetryRules
 from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from tests.contract.opensearch_node import opensearch_url, piece, soon
 

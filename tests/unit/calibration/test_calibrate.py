@@ -6,8 +6,8 @@ import pytest
 
 from ragdrop.calibration.calibrate import Calibrated
 from ragdrop.calibration.shipped_calibrations import calibration_of
-from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.models import Calibration
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import ConflictError, InvalidParamsError
 from tests.world import TENANT, World

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragdrop.calibration.shipped_calibrations import SHIPPED, calibration_of, for_space
-from ragdrop.domain.calibration import Calibration, Curve
-from ragdrop.domain.models import EmbeddingSpace
+from ragdrop.domain.models import Calibration, Curve, EmbeddingSpace
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Tenant
 
 SPACE = EmbeddingSpace("all-MiniLM-L6-v2", 384)

@@ -7,10 +7,9 @@ import json
 import pytest
 
 from groundcheck import OpenClaim, Opinion
-from ragdrop.domain.calibration import Curve
 from ragdrop.domain.chunks import Vector, vector
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.models import EmbeddingSpace
+from ragdrop.domain.models import Curve, EmbeddingSpace
 from ragdrop.errors import GenerationError
 from ragdrop.models.verifiers import MOST_CACHED, ChatVerifier, SentenceVectorVerifier
 from tests.world import World

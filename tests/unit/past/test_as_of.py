@@ -10,8 +10,8 @@ import pytest
 
 from bucketindex.index import BucketChunkIndex
 from ragdrop.domain.answers import Question
-from ragdrop.domain.calibration import Curve
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.models import Curve
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.domain.times import rfc3339

@@ -10,7 +10,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import InvalidParamsError, ObjectStoreError
-from ragdrop.past.rollback import Rollback, WayBack
+from ragdrop.past.record import Rollback, WayBack
 from tests.world import World
 
 

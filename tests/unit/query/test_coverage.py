@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ragdrop.domain.calibration import COVERAGE_CEILING, Calibration, Curve
 from ragdrop.domain.chunks import Chunk, Hit
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.models import EmbeddingSpace
+from ragdrop.domain.models import COVERAGE_CEILING, Calibration, Curve, EmbeddingSpace
 from ragdrop.query.fusion import coverage
 
 CALIBRATION = Calibration(EmbeddingSpace("model", 8), Curve(0.42, 0.05))

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from ragdrop.domain.calibration import Curve
 from ragdrop.domain.chunks import Chunk, Filters, Folder, Hit
 from ragdrop.domain.documents import Facts, PromotionLevel
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.models import Curve
 from ragdrop.domain.retrieval import MAX_CANDIDATES, FoundChunk, FoundDocument, Query, candidate_limit
 from ragdrop.query.assemble import within_share
 from ragdrop.query.cache import answer_name

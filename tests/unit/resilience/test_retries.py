@@ -13,7 +13,7 @@ from ragdrop.errors import EmbeddingServiceError, ModelNotFoundError
 from ragdrop.models.embedder import OpenAiEmbedder
 from ragdrop.models.http import OpenAiHttp
 from ragdrop.ports.shared_state import NOW_OPEN
-from ragdrop.resilience.retrying import Retries, RetryRules
+from ragdrop.resilience.breakers import Retries, RetryRules
 
 SPACE = EmbeddingSpace("m", 2)
 GOOD = httpx.Response(200, json={"data": [{"index": 0, "embedding": [1.0, 0.0]}]})

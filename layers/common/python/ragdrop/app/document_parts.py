@@ -8,8 +8,7 @@ from ragdrop.app.ports import Ports
 from ragdrop.app.tenant_parts import TenantParts
 from ragdrop.documents.purge import PurgeDocuments
 from ragdrop.documents.service import CheckLinks, DocumentService, RetryDocuments, WriteOnce
-from ragdrop.past.record import DocumentHistory
-from ragdrop.past.rollback import RollBack
+from ragdrop.past.record import DocumentHistory, RollBack
 from ragdrop.past.stages import AskGolden, Stages
 from ragdrop.query.cache import Searching
 

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from ragdrop.ports.search_services import Metrics, Reranker, Tracer, VisitedCache
     from ragdrop.ports.shared_state import BreakerStore, StoredReplies
     from ragdrop.ports.telemetry import Telemetry
-    from ragdrop.resilience.breakers import Breakers
-    from ragdrop.resilience.retrying import Retries
+    from ragdrop.resilience.breakers import Breakers, Retries
 
 RERANK_TIMEOUT_S = 10
 OCR_TIMEOUT_S = 60  # a page takes a small CPU seconds
@@ -323,7 +322,7 @@ class Ports:
 
     def _retries(self) -> Retries:
         """Retries of one dependency, with a budget for it alone."""
-        from ragdrop.resilience.retrying import Retries, RetryRules
+        from ragdrop.resilience.breakers import Retries, RetryRules
 
         settings = self.settings
         rules = RetryRules(settings.retry_attempts, settings.retry_base_ms / 1_000, settings.retry_cap_ms / 1_000)

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from statistics import median, quantiles
 
 from ragdrop.calibration.shipped_calibrations import calibration_of, shipped_for
-from ragdrop.domain.calibration import NOISE_RELEVANCE, OPERATING_RELEVANCE, Basis, Calibration, Curve
 from ragdrop.domain.chunks import CandidateQuery, Candidates, Filters, Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.models import NOISE_RELEVANCE, OPERATING_RELEVANCE, Basis, Calibration, Curve
 from ragdrop.domain.tenants import Tenant
 from ragdrop.domain.times import rfc3339
 from ragdrop.errors import ConflictError, DependencyError, InvalidParamsError

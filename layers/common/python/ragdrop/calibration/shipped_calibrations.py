@@ -3,8 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from ragdrop.domain.calibration import Basis, Calibration, Curve
-from ragdrop.domain.models import EmbeddingSpace
+from ragdrop.domain.models import Basis, Calibration, Curve, EmbeddingSpace
 from ragdrop.domain.tenants import Tenant
 
 

@@ -8,8 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from ragdrop.domain.calibration import Calibration
-from ragdrop.domain.models import EmbeddingSpace
+from ragdrop.domain.models import Calibration, EmbeddingSpace
 from ragdrop.errors import InvalidParamsError
 
 Role = Literal["reader", "writer", "admin"]

@@ -10,7 +10,7 @@ import httpx
 
 from ragdrop.domain.deadlines import REQUEST_ID, Deadline
 from ragdrop.errors import DependencyError, EmbeddingServiceError, GenerationError, ModelNotFoundError
-from ragdrop.resilience.retrying import Retries
+from ragdrop.resilience.breakers import Retries
 
 OLLAMA_PORT = 11434  # an endpoint there is Ollama
 RETRYABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504})

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from operator import mul
 
 from groundcheck import OpenClaim, Opinion
-from ragdrop.domain.calibration import Curve
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.models import EmbeddingSpace
+from ragdrop.domain.models import Curve, EmbeddingSpace
 from ragdrop.errors import GenerationError
 from ragdrop.ports.answer_services import Judgement
 from ragdrop.ports.model_services import ChatModel, Embedder, Message

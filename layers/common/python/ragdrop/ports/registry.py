@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.documents import Detail, Failure, Head, Status
 from ragdrop.domain.golden import GoldenRun
 from ragdrop.domain.history import LiveChange
 from ragdrop.domain.keys import NAME_PATTERN, DocumentKey
+from ragdrop.domain.models import Calibration
 from ragdrop.domain.tenants import ROLES, ActiveIndex, ApiKey, Caller, RateLimits, StoredSettings, Tenant
 from ragdrop.errors import DocumentTimeoutError, UnauthenticatedError
 from ragdrop.ports.search_services import SearchableRegistry

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ragdrop.domain.calibration import NOISE_RELEVANCE, OPERATING_RELEVANCE, Calibration, Curve
 from ragdrop.domain.chunks import Hit, ranked_by
 from ragdrop.domain.documents import PromotionLevel
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.models import NOISE_RELEVANCE, OPERATING_RELEVANCE, Calibration, Curve
 from ragdrop.domain.retrieval import (
     CHUNKS_PER_DOCUMENT,
     MAX_CANDIDATES,

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ragdrop.calibration.shipped_calibrations import calibration_of
-from ragdrop.domain.calibration import OPERATING_RELEVANCE, Calibration
 from ragdrop.domain.chunks import CHARACTERS_PER_TOKEN, Filters, Folder
 from ragdrop.domain.deadlines import FOLDERS, Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import uncovered
-from ragdrop.domain.models import ModelCall
+from ragdrop.domain.models import OPERATING_RELEVANCE, Calibration, ModelCall
 from ragdrop.domain.retrieval import FAST_LIMIT, Query
 from ragdrop.domain.settings import Tunables
 from ragdrop.domain.tenants import Caller, Tenant

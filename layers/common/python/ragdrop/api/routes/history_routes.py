@@ -28,8 +28,7 @@ from ragdrop.domain.history import moment_of_change
 from ragdrop.domain.keys import DocumentKey, check_name
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import InvalidParamsError
-from ragdrop.past.record import DocumentHistory
-from ragdrop.past.rollback import RollBack, WayBack
+from ragdrop.past.record import DocumentHistory, RollBack, WayBack
 from ragdrop.past.stages import Stages
 
 MAX_VERSIONS = 100

@@ -8,8 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ragdrop.api.shapes.fields import At, Cursor, InVault, Placed, Question, Replied, SizeBytes, VersionIdOrNull
 from ragdrop.domain.history import LiveChange
 from ragdrop.domain.times import rfc3339
-from ragdrop.past.record import DocumentVersion, VersionStatus
-from ragdrop.past.rollback import RollbackStep
+from ragdrop.past.record import DocumentVersion, RollbackStep, VersionStatus
 from ragdrop.past.stages import GoldenResult, StageOfVault
 
 

@@ -9,10 +9,9 @@ from typing import Any
 
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
-from ragdrop.domain.calibration import Calibration, Curve
 from ragdrop.domain.documents import Detail, Facts, Failure, Head, Status
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.models import EmbeddingSpace
+from ragdrop.domain.models import Calibration, Curve, EmbeddingSpace
 from ragdrop.domain.tenants import ActiveIndex, ApiKey, ChunkingPlan, RateLimits, StoredSettings, Tenant
 from ragdrop.ports.registry import Checkpoint
 

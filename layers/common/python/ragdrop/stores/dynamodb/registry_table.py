@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from ragdrop.domain.calibration import Calibration
 from ragdrop.domain.golden import GoldenOutcome, GoldenRun
+from ragdrop.domain.models import Calibration
 from ragdrop.domain.tenants import ActiveIndex, ApiKey, RateLimits, StoredSettings, Tenant
 from ragdrop.ports.registry import MAX_FOLDERS
 from ragdrop.stores.aws.clients import AwsClient
