@@ -118,15 +118,15 @@ MISSED = {
     "lines in `cli/`": "Each command prints for people and for programs, and none was removed.",
     "lines in `localstack/`": "Start, attach and the local models are all needed on a laptop.",
     "lines in `benchmarks/`": "What is settled is deleted; the rest measures what later changes are compared with.",
-    "lines before the first definition": "Two thirds of these lines are imports, a line a module that is used.",
+    "lines before the first definition": "Most of these lines are imports, a line for each module that is used.",
     "modules in `layers/`": "A module has one subject; further merges would join subjects.",
     "modules with one importer": "Only `app` imports the adapters, and most others are one step of a reader or route.",
     "modules entered by a search": "A search passes the checks of key, scope and limits, and a guard a dependency.",
     "frames of a search": "The layers of the API and the guards around a dependency are frames.",
     "modules entered by an ask": "An ask is a search, then a prompt, a model and the check of each sentence.",
     "frames of an ask": "As for a search, with the stream of the model around it.",
-    "public types on the path of a search": "Three quarters are values of `domain`, `ports` and `groundcheck`.",
-    "public types on the path of an ingest": "Half are the same values; the readers and the queue bring theirs.",
+    "public types on the path of a search": "A module counts with all of its types, used or not.",
+    "public types on the path of an ingest": "A module counts with all its types; two thirds are values and ports.",
     "parameters of the template": "Not all settings have moved to the settings document.",
 }
 
