@@ -29,11 +29,10 @@ from benchmarks.pipeline import bucket_index
 from benchmarks.plots import draw
 from benchmarks.records import Grid, publish
 from ragdrop.calibration.calibrate import Calibrate, ObservedScores, SampleDocuments, best, cosine
-from ragdrop.calibration.shipped_calibrations import for_space
 from ragdrop.domain.chunks import CandidateQuery, Filters, Hit, IndexedChunk, Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail
-from ragdrop.domain.models import OPERATING_RELEVANCE, Calibration
+from ragdrop.domain.models import OPERATING_RELEVANCE, Calibration, for_space
 from ragdrop.domain.retrieval import candidate_limit
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, IndexRef, Tenant
 from ragdrop.ingest.revision_store import RevisionStore

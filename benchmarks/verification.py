@@ -27,9 +27,8 @@ from benchmarks.records import Grid, publish
 from groundcheck import ClaimStatus, Passage, SecondOpinion
 from groundcheck.claims import check_cited
 from groundcheck.sentences import stemmed_words
-from ragdrop.calibration.shipped_calibrations import for_space
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.models import EmbeddingSpace
+from ragdrop.domain.models import EmbeddingSpace, for_space
 from ragdrop.generate.citations import AskVerifier
 from ragdrop.models.verifiers import SentenceVectorVerifier
 from tests.groundcheck.planted_faults import false_cases, true_cases

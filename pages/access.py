@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pages.wrap import table
-from ragdrop.domain.times import rfc3339
+from ragdrop.domain.deadlines import rfc3339
 
 REFUSED = {"no key": 401, "unknown": 401, "expired": 401, "revoked": 401, "disabled": 403}
 KEYS = ("reader", "writer", "admin", "writer of `team`", "admin of `side`")

@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deadlines import Deadline, duration_s, rfc3339
 from ragdrop.domain.tenants import ApiKey, RateLimits, Role, Tenant
-from ragdrop.domain.times import duration_s, rfc3339
 from ragdrop.errors import ConflictError
 from ragdrop_cli.options import AsObject, ManyVaults
 from ragdrop_cli.output import USAGE, note, say, say_object, say_table

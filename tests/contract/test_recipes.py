@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ragdrop.calibration.shipped_calibrations import for_space
 from ragdrop.domain.chunks import CandidateQuery, Filters
-from ragdrop.domain.models import EmbeddingSpace, model_window_tokens
+from ragdrop.domain.models import EmbeddingSpace, for_space, model_window_tokens
 from tests.contract.chunk_index_suite import ENGINES, Engine, chunk_index_engine, new_ref, now, random_vector
 
 README = Path(__file__).parents[2] / "README.md"

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from bucketindex.index import BucketChunkIndex
-from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.times import rfc3339
+from ragdrop.domain.deadlines import Deadline, rfc3339
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore

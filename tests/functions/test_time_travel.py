@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from ragdrop.api.apis import query_api
 from ragdrop.client import RagdropClient
-from ragdrop.domain.times import rfc3339
+from ragdrop.domain.deadlines import rfc3339
 from ragdrop_cli.main import build
 from ragdrop_cli.session import Session
 from tests.world import World

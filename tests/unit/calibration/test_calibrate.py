@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ragdrop.calibration.calibrate import Calibrated
-from ragdrop.calibration.shipped_calibrations import calibration_of
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import Calibration
-from ragdrop.domain.tenants import Tenant
+from ragdrop.domain.tenants import Tenant, calibration_of
 from ragdrop.errors import ConflictError, InvalidParamsError
 from tests.world import TENANT, World
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragdrop.calibration.calibrate import MIN_PAIRS, ObservedScores, fit_curve, fitted, is_due, usable_titles
-from ragdrop.calibration.shipped_calibrations import for_space
-from ragdrop.domain.models import Calibration, Curve, EmbeddingSpace
+from ragdrop.domain.models import Calibration, Curve, EmbeddingSpace, for_space
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Tenant
 
 AT = "2026-01-02T03:04:05Z"

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragdrop.calibration.shipped_calibrations import SHIPPED, calibration_of, for_space
-from ragdrop.domain.models import Calibration, Curve, EmbeddingSpace
-from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Tenant
+from ragdrop.domain.models import SHIPPED, Calibration, Curve, EmbeddingSpace, for_space
+from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Tenant, calibration_of
 
 SPACE = EmbeddingSpace("all-MiniLM-L6-v2", 384)
 curves = st.builds(Curve, st.floats(-1, 60), st.floats(0.001, 20))

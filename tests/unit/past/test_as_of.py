@@ -10,11 +10,10 @@ import pytest
 
 from bucketindex.index import BucketChunkIndex
 from ragdrop.domain.answers import Question
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.models import Curve
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller
-from ragdrop.domain.times import rfc3339
 from ragdrop.errors import InvalidParamsError
 from ragdrop.past.as_of import PastViews
 from testing.memory_chunk_index import MemoryChunkIndex

@@ -6,10 +6,9 @@ import zlib
 from typing import Any
 
 from ragdrop.domain.answers import Question
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.history import STAGE
 from ragdrop.domain.retrieval import Query
-from ragdrop.domain.times import rfc3339
 from tests.world import World
 
 SECRETS = ("QX-RED", "QX-BLUE", "QX-STAGED", "secretive")

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.tenants import Caller
-from ragdrop.domain.times import rfc3339
 from ragdrop.errors import InvalidParamsError, ObjectStoreError
 from ragdrop.past.record import Rollback, WayBack
 from tests.world import World

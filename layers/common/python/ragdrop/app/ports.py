@@ -257,7 +257,7 @@ class Ports:
     @cached_property
     def claim_verifier(self) -> ClaimVerifier | None:
         """What judges claims that rules leave open, behind the breaker of its service; None if VERIFIER is `rules`."""
-        from ragdrop.calibration.shipped_calibrations import for_space
+        from ragdrop.domain.models import for_space
         from ragdrop.models.verifiers import ChatVerifier, SentenceVectorVerifier
 
         if self.settings.verifier == "chat":

@@ -11,14 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median, quantiles
 
-from ragdrop.calibration.shipped_calibrations import calibration_of, shipped_for
 from ragdrop.domain.chunks import CandidateQuery, Candidates, Filters, Vector
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.documents import Head
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.models import NOISE_RELEVANCE, OPERATING_RELEVANCE, Basis, Calibration, Curve
-from ragdrop.domain.tenants import Tenant
-from ragdrop.domain.times import rfc3339
+from ragdrop.domain.models import NOISE_RELEVANCE, OPERATING_RELEVANCE, Basis, Calibration, Curve, shipped_for
+from ragdrop.domain.tenants import Tenant, calibration_of
 from ragdrop.errors import ConflictError, DependencyError, InvalidParamsError
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ports.indexes import ChunkIndex

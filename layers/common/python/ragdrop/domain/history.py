@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Literal
 from zlib import crc32
 
+from ragdrop.domain.deadlines import rfc3339
 from ragdrop.domain.documents import Head
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.times import rfc3339
 from ragdrop.errors import InvalidParamsError
 
 RETENTION_S = 30 * 86_400  # what was replaced or deleted can be asked for, and put back, for so long

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from ragdrop.domain.models import Calibration, EmbeddingSpace
+from ragdrop.domain.models import Calibration, EmbeddingSpace, for_space
 from ragdrop.errors import InvalidParamsError
 
 Role = Literal["reader", "writer", "admin"]
@@ -175,7 +175,7 @@ class Tenant:
     `documents` and `chunks` count what is live, `counted` does so by vault; `generation` rises with every batch that
     changed something.  While a reindex runs, `building` is the next index; after the switch `previous` is the former
     one until it is dropped; `moves` counts these changes, and each is conditional on it.  `calibration` is the last
-    fit, of any embedding space: `shipped_calibrations` decides.  `settings` has the settings files by vault,
+    fit, of any embedding space: `calibration_of` decides.  `settings` has the settings files by vault,
     the tenant's own under an empty name.  `doc_types` are `vault/doc_type` of all documents that were ever live.
     `promoted` has the stages, `vault/stage`, that every search reads until they are live, with seconds since 1970.
     """
@@ -310,6 +310,12 @@ class Caller:
     def may_see(self, vault: str) -> bool:
         """Whether *vault* is in the credential's scope."""
         return not self.vaults or vault in self.vaults
+
+
+def calibration_of(tenant: Tenant) -> Calibration:
+    """The calibration of the tenant's active index: its own fit if it is of that space, else the shipped one."""
+    fitted, space = tenant.calibration, tenant.active.space
+    return fitted if fitted is not None and fitted.space == space else for_space(space)
 
 
 def key_hash(secret: str) -> str:

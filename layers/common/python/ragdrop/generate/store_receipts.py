@@ -19,10 +19,9 @@ from ragdrop.domain.answers import (
     documents_of_answer,
     shortened,
 )
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.retrieval import MAX_VERIFIED, Query
 from ragdrop.domain.tenants import Caller
-from ragdrop.domain.times import rfc3339
 from ragdrop.errors import (
     ConfigurationError,
     ConflictError,

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ragdrop.domain.bounded_cache import BoundedCache
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.documents import Detail, Failure, Head, Status
 from ragdrop.domain.keys import DocumentKey, folder_of
 from ragdrop.domain.settings import Tunables
 from ragdrop.domain.tenants import Tenant
-from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DocumentError
 from ragdrop.ingest.index_revision import IndexRevision
 from ragdrop.ingest.reconcile_rules import obsolete_before

@@ -5,13 +5,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.documents import Detail, Head, Status
 from ragdrop.domain.history import WRITTEN_BY
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import language_warning, uncovered
 from ragdrop.domain.tenants import Tenant
-from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DocumentTooLargeError
 from ragdrop.ingest.metadata import MAX_SIDECAR_BYTES, facts_of, read_sidecar
 from ragdrop.ingest.parse import SavedPages, parse

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from ragdrop.domain.chunks import IndexedRevision
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deadlines import Deadline, seconds_of
 from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.tenants import IndexRef, Tenant
-from ragdrop.domain.times import seconds_of
 from ragdrop.ingest.revision_store import RevisionStore, revision_of, tenant_prefix
 from ragdrop.ports.indexes import ChunkIndex
 from ragdrop.ports.object_store import ListedObject, ObjectStore

@@ -13,11 +13,10 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from itertools import groupby
 
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deadlines import Deadline, seconds_of
 from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey, is_folder
 from ragdrop.domain.tenants import Tenant
-from ragdrop.domain.times import seconds_of
 from ragdrop.errors import InvalidParamsError
 from ragdrop.operate.leftovers import RemoveDerived, RemoveOrphans
 from ragdrop.ports.message_queue import MessageQueue

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from itertools import chain
 from typing import Literal, Protocol
 
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.documents import MAX_DELETED, MAX_DELETED_SHARE, Head, Status, is_mass_delete
 from ragdrop.domain.history import (
     RESTORED_FROM,
@@ -24,7 +24,6 @@ from ragdrop.domain.history import (
 )
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.tenants import Caller
-from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DocumentNotFoundError, InvalidParamsError
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ports.object_store import ObjectStore

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from ragdrop.domain.chunks import Vector
+from ragdrop.domain.deadlines import rfc3339
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Query
-from ragdrop.domain.times import rfc3339
 from ragdrop.errors import CallerError, DeadlineError, DependencyError, RagdropError
 
 Operation = Literal["search", "ask", "chat"]

@@ -16,12 +16,11 @@ from typing import Protocol, runtime_checkable
 
 from ragdrop.domain.bounded_cache import BoundedCache, HitCounts
 from ragdrop.domain.chunks import Vector
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.domain.tenants import Caller, Tenant
-from ragdrop.domain.times import rfc3339
 from ragdrop.errors import CircuitOpenError, DatabaseError
 from ragdrop.ports.model_services import Embedder
 from ragdrop.ports.telemetry import Telemetry

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from ragdrop.calibration.shipped_calibrations import calibration_of
 from ragdrop.domain.chunks import CHARACTERS_PER_TOKEN, Filters, Folder
 from ragdrop.domain.deadlines import FOLDERS, Deadline
 from ragdrop.domain.keys import DocumentKey
@@ -17,7 +16,7 @@ from ragdrop.domain.languages import uncovered
 from ragdrop.domain.models import OPERATING_RELEVANCE, Calibration, ModelCall
 from ragdrop.domain.retrieval import FAST_LIMIT, Query
 from ragdrop.domain.settings import Tunables
-from ragdrop.domain.tenants import Caller, Tenant
+from ragdrop.domain.tenants import Caller, Tenant, calibration_of
 from ragdrop.errors import (
     DependencyError,
     InvalidDocTypeError,

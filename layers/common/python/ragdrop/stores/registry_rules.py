@@ -11,8 +11,8 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ragdrop.domain.deadlines import rfc3339
 from ragdrop.domain.documents import Detail, Failure, Head, Status
-from ragdrop.domain.times import rfc3339
 from ragdrop.errors import InvalidParamsError, InvalidSettingsError
 from ragdrop.ports.registry import Claim
 

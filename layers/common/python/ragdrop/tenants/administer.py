@@ -4,11 +4,10 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.documents import Status
 from ragdrop.domain.keys import check_name
 from ragdrop.domain.tenants import ROLES, ActiveIndex, ApiKey, RateLimits, Role, Tenant, index_name, key_hash
-from ragdrop.domain.times import rfc3339
 from ragdrop.errors import ConflictError, InvalidParamsError
 from ragdrop.ports.answer_services import Receipts
 from ragdrop.ports.indexes import ChunkIndex

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from ragdrop.domain.bounded_cache import BoundedCache
+from ragdrop.domain.deadlines import rfc3339
 from ragdrop.domain.tenants import WINDOW_S, Caller, RateLimits, Tenant
-from ragdrop.domain.times import rfc3339
 from ragdrop.errors import DatabaseError, RateLimitedError
 from ragdrop.ports.registry import RequestCounts
 from ragdrop.ports.telemetry import HOUR_S, Counts, Telemetry, hour_of, summed

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ragdrop.domain.deadlines import rfc3339
 from ragdrop.domain.documents import Detail, Facts, Head
 from ragdrop.domain.history import WRITTEN_BY
 from ragdrop.domain.keys import DocumentKey
@@ -18,7 +19,6 @@ from ragdrop.domain.settings import (
     shown,
 )
 from ragdrop.domain.tenants import StoredSettings, Tenant
-from ragdrop.domain.times import rfc3339
 from ragdrop.ports.object_store import ObjectStore, StoredObject
 from ragdrop.ports.registry import Registry
 from ragdrop.tenants.admission import AdmissionRecords

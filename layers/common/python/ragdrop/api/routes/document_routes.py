@@ -40,10 +40,10 @@ from ragdrop.api.shapes.document_shapes import (
 )
 from ragdrop.documents.purge import PurgeDocuments
 from ragdrop.documents.service import FORM_EXPIRES_S, DocumentService, RetryDocuments, WriteOnce
+from ragdrop.domain.deadlines import rfc3339
 from ragdrop.domain.documents import ContentType, DetailFilters, Status, in_lower_case
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Caller
-from ragdrop.domain.times import rfc3339
 from ragdrop.errors import ForbiddenError, InvalidParamsError, did_you_mean
 from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
 

@@ -21,8 +21,8 @@ from ragdrop.api.routes.document_headers import not_modified
 from ragdrop.api.shapes.fields import base_of
 from ragdrop.api.shapes.operation_shapes import MeShape, SignedIn, SignInLink, SignInRequest
 from ragdrop.documents.service import MAX_BODY_BYTES
+from ragdrop.domain.deadlines import rfc3339
 from ragdrop.domain.tenants import Caller, Engine
-from ragdrop.domain.times import rfc3339
 from ragdrop.errors import NotFoundError
 from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
 from ragdrop.query.understand import visible_vaults

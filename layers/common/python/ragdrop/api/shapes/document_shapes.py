@@ -27,9 +27,9 @@ from ragdrop.api.shapes.fields import (
     Warnings,
     base_of,
 )
+from ragdrop.domain.deadlines import rfc3339
 from ragdrop.domain.documents import ContentType, Head, PromotionLevel, Status
 from ragdrop.domain.keys import NAME_PATTERN, DocumentKey
-from ragdrop.domain.times import rfc3339
 
 if TYPE_CHECKING:
     from starlette.requests import Request

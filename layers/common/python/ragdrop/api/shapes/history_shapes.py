@@ -6,8 +6,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ragdrop.api.shapes.fields import At, Cursor, InVault, Placed, Question, Replied, SizeBytes, VersionIdOrNull
+from ragdrop.domain.deadlines import rfc3339
 from ragdrop.domain.history import LiveChange
-from ragdrop.domain.times import rfc3339
 from ragdrop.past.record import DocumentVersion, RollbackStep, VersionStatus
 from ragdrop.past.stages import GoldenResult, StageOfVault
 

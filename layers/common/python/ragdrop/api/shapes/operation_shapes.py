@@ -7,9 +7,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ragdrop.api.shapes.fields import InVault, LatencyMsOrNull, Question, Replied
+from ragdrop.domain.deadlines import rfc3339
 from ragdrop.domain.golden import GoldenRun
 from ragdrop.domain.tenants import Engine, Role
-from ragdrop.domain.times import rfc3339
 from ragdrop.operate.costs import Basis, CostLine
 from ragdrop.operate.stats import TenantStats, TimeRange
 
