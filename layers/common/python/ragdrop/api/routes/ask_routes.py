@@ -17,6 +17,7 @@ from ragdrop.api.shapes.answer_shapes import (
     VerifyResponse,
     ask_response,
 )
+from ragdrop.api.shapes.fields import shaped
 from ragdrop.api.shapes.request_shapes import AskRequest, query_of
 from ragdrop.api.streams import EVENT_STREAM, EventStream, events
 from ragdrop.domain.answers import Question
@@ -96,7 +97,7 @@ def verify_router(verify: VerifyPart, caller: Authenticate) -> APIRouter:
     """The route over *verify*, which is called at the first request."""
     router = APIRouter(prefix="/v1", tags=["verify"])
 
-    @router.post("/verify", response_model=VerifyResponse, summary="Check an answer against its sources")
+    @router.post("/verify", summary="Check an answer against its sources")
     def post_verify(
         body: VerifyRequest, request: Request, _who: Annotated[Caller, Depends(caller)], deadline: RequestDeadline
     ) -> VerifyResponse:
@@ -124,15 +125,5 @@ def verified_answer(verify: VerifyAnswer, body: VerifyRequest, request: Request,
 
 
 def _sentence(checked: Checked) -> SentenceShape:
-    return SentenceShape(
-        start=checked.start,
-        end=checked.end,
-        text=checked.text,
-        status=checked.status,
-        reason=checked.reason,
-        support=checked.support,
-        evidence=[
-            ProofShape(source=each.passage.id, start=each.start, end=each.end, quote=each.quote)
-            for each in checked.evidence
-        ],
-    )
+    evidence = [shaped(ProofShape, each, source=each.passage.id) for each in checked.evidence]
+    return shaped(SentenceShape, checked, evidence=evidence)

@@ -142,7 +142,7 @@ def documents_router(
 
 
 def _add_reading(router: APIRouter, keep: Callable[[], DocumentService], reader: Authenticate) -> None:
-    @router.get("/documents", response_model=DocumentList, summary="List documents")
+    @router.get("/documents", summary="List documents")
     def list_documents(
         request: Request, who: Annotated[Caller, Depends(reader)], asked: Annotated[ListParameters, Query()]
     ) -> DocumentList:
@@ -187,7 +187,7 @@ def _add_writing(
     writer: Authenticate,
     write_of: Callable[..., Awaitable[DocumentWrite]],
 ) -> None:
-    @router.put(PATH, response_model=Accepted, status_code=202, summary="Put a document")
+    @router.put(PATH, status_code=202, summary="Put a document")
     def put_document(
         vault: str,
         path: str,
@@ -215,7 +215,7 @@ def _add_writing(
 
         return write.once(put, Accepted, body)
 
-    @router.post(f"{PATH}/retry", response_model=Accepted, status_code=202, summary="Try a document again")
+    @router.post(f"{PATH}/retry", status_code=202, summary="Try a document again")
     def retry_document(vault: str, path: str, write: Annotated[DocumentWrite, Depends(write_of)]) -> Accepted:
         """Let ingest look at a document again, one that failed above all."""
         _only(write.request, set())
@@ -226,7 +226,7 @@ def _add_writing(
 
         return write.once(again, Accepted)
 
-    @router.post("/uploads", response_model=UploadForm, status_code=201, summary="Ask for an upload form")
+    @router.post("/uploads", status_code=201, summary="Ask for an upload form")
     def post_upload(body: UploadRequest, request: Request, who: Annotated[Caller, Depends(writer)]) -> UploadForm:
         """A form (presigned POST) by which a file of up to 50 MB goes straight into the bucket, for 15 minutes.
 
@@ -244,7 +244,7 @@ def _add_deleting(
     purge: Callable[[], PurgeDocuments],
     write_of: Callable[..., Awaitable[DocumentWrite]],
 ) -> None:
-    @router.delete(PATH, response_model=DeleteReceipt, summary="Delete a document")
+    @router.delete(PATH, summary="Delete a document")
     def delete_document(
         vault: str,
         path: str,

@@ -82,7 +82,7 @@ def history_router(
             cursor=found.cursor,
         )
 
-    @router.get("/changes", response_model=ChangesResponse, summary="Read the changes of a vault")
+    @router.get("/changes", summary="Read the changes of a vault")
     def get_changes(
         request: Request,
         who: Annotated[Caller, Depends(reader)],
@@ -115,7 +115,7 @@ def rollback_router(roll_back: Callable[[], RollBack], writer: Authenticate) -> 
     """The route over a use case that is made at the first request."""
     router = APIRouter(tags=["history"])
 
-    @router.post("/vaults/{vault}/rollback", response_model=RollbackResponse, summary="Take documents back")
+    @router.post("/vaults/{vault}/rollback", summary="Take documents back")
     def post_rollback(
         vault: str,
         body: RollbackRequest,
@@ -146,7 +146,7 @@ def stages_router(stages: Callable[[], Stages], reader: Authenticate, writer: Au
     """The routes over a use case that is made at the first request."""
     router = APIRouter(tags=["stages"])
 
-    @router.get("/stages", response_model=StagesResponse, summary="List the stages of a vault")
+    @router.get("/stages", summary="List the stages of a vault")
     def get_stages(
         request: Request, who: Annotated[Caller, Depends(reader)], vault: Annotated[str, Query(max_length=63)]
     ) -> StagesResponse:
@@ -155,9 +155,7 @@ def stages_router(stages: Callable[[], Stages], reader: Authenticate, writer: Au
         shown = [stage_shape(each) for each in found]
         return StagesResponse(request_id=request.state.request_id, stages=shown)
 
-    @router.get(
-        "/stages/{vault}/{stage}/check", response_model=StageResponse, summary="Ask golden questions with a stage"
-    )
+    @router.get("/stages/{vault}/{stage}/check", summary="Ask golden questions with a stage")
     def get_check(
         vault: str, stage: str, request: Request, who: Annotated[Caller, Depends(reader)], deadline: RequestDeadline
     ) -> StageResponse:
@@ -168,7 +166,7 @@ def stages_router(stages: Callable[[], Stages], reader: Authenticate, writer: Au
             request_id=request.state.request_id, vault=vault, name=name, total=0, checks=check_shapes(checks)
         )
 
-    @router.post("/stages/{vault}/{stage}/promote", response_model=StageResponse, summary="Make a stage live")
+    @router.post("/stages/{vault}/{stage}/promote", summary="Make a stage live")
     def post_promote(
         vault: str, stage: str, request: Request, who: Annotated[Caller, Depends(writer)], deadline: RequestDeadline
     ) -> StageResponse:
@@ -183,7 +181,7 @@ def stages_router(stages: Callable[[], Stages], reader: Authenticate, writer: Au
             request_id=request.state.request_id, vault=vault, name=name, total=done.documents, checks=checks
         )
 
-    @router.post("/stages/{vault}/{stage}/discard", response_model=StageResponse, summary="Discard a stage")
+    @router.post("/stages/{vault}/{stage}/discard", summary="Discard a stage")
     def post_discard(
         vault: str, stage: str, request: Request, who: Annotated[Caller, Depends(writer)]
     ) -> StageResponse:

@@ -45,7 +45,6 @@ def health_router(
 
     @router.get(
         "/health",
-        response_model=HealthShape,
         response_model_exclude_unset=True,
         summary="Ask how the service is",
         responses={UNAVAILABLE: {"model": HealthShape, "description": "No level of the fallback chain can answer."}},
@@ -71,12 +70,12 @@ def queue_router(queue: Callable[[], MessageQueue], reader: Authenticate, admin:
     """The routes over the queue that feeds ingest, which is made at the first request."""
     router = APIRouter(tags=["operations"])
 
-    @router.get("/queue", response_model=QueueShape, summary="Ask how much waits for ingest")
+    @router.get("/queue", summary="Ask how much waits for ingest")
     def get_queue(request: Request, _who: Annotated[Caller, Depends(reader)]) -> QueueShape:
         """About how many messages wait, are worked on, are delayed, and were given up on, of all tenants."""
         return QueueShape(request_id=request.state.request_id, **asdict(queue().depth()))
 
-    @router.post("/queue/redrive", response_model=RedriveShape, summary="Try dead letters again")
+    @router.post("/queue/redrive", summary="Try dead letters again")
     def post_redrive(request: Request, _who: Annotated[Caller, Depends(admin)]) -> RedriveShape:
         """Move up to ten dead letters, of all tenants, back into the queue; ingest does nothing twice.  Role admin."""
         return RedriveShape(request_id=request.state.request_id, moved=queue().redrive())
@@ -124,9 +123,7 @@ def stats_router(stats: Callable[[], ReadStats], costs: Callable[[], ReadCosts],
     """The route over use cases that are made at the first request."""
     router = APIRouter(tags=["operations"])
 
-    @router.get(
-        "/stats", response_model=StatsShape, response_model_exclude_unset=True, summary="Read figures of a time range"
-    )
+    @router.get("/stats", response_model_exclude_unset=True, summary="Read figures of a time range")
     def get_stats(
         request: Request,
         who: Annotated[Caller, Depends(caller)],
@@ -146,7 +143,7 @@ def vaults_router(vaults: Callable[[], ReadVaults], caller: Authenticate) -> API
     """The route over a use case that is made at the first request."""
     router = APIRouter(tags=["documents"])
 
-    @router.get("/vaults", response_model=VaultList, summary="List vaults")
+    @router.get("/vaults", summary="List vaults")
     def get_vaults(
         request: Request,
         who: Annotated[Caller, Depends(caller)],
@@ -168,13 +165,13 @@ def golden_questions_router(golden: Callable[[], GoldenRuns], reader: Authentica
     """The routes over a use case that is made at the first request."""
     router = APIRouter(tags=["operations"])
 
-    @router.get("/canaries", response_model=CanariesResponse, summary="Read how golden questions are answered")
+    @router.get("/canaries", summary="Read how golden questions are answered")
     def get_canaries(request: Request, who: Annotated[Caller, Depends(reader)]) -> CanariesResponse:
         """The last run of each vault with golden questions that the key may see; nothing is asked."""
         runs = [RunShape(**run_fields(run)) for run in golden().last(who)]
         return CanariesResponse(request_id=request.state.request_id, canaries=runs)
 
-    @router.post("/canaries/{vault}", response_model=RunResponse, summary="Ask the golden questions of a vault")
+    @router.post("/canaries/{vault}", summary="Ask the golden questions of a vault")
     def post_canaries(
         vault: str, request: Request, who: Annotated[Caller, Depends(writer)], deadline: RequestDeadline
     ) -> RunResponse:

@@ -157,7 +157,7 @@ def session_router(
     """The routes; *codes* is made at the first request."""
     router = APIRouter(tags=["page"])
 
-    @router.get("/me", response_model=MeShape, summary="Ask what a credential opens")
+    @router.get("/me", summary="Ask what a credential opens")
     def get_me(request: Request, who: Annotated[Caller, Depends(caller)]) -> MeShape:
         """The tenant, role and vaults of the credential, and the limits of uploads."""
         tenant = directory.tenant(who.tenant)
@@ -178,13 +178,13 @@ def session_router(
             max_upload_bytes=MAX_OBJECT_BYTES,
         )
 
-    @router.post("/app/links", response_model=SignInLink, status_code=201, summary="Make a sign-in link")
+    @router.post("/app/links", status_code=201, summary="Make a sign-in link")
     def post_link(request: Request, _who: Annotated[Caller, Depends(caller)], secret: GivenSecret) -> SignInLink:
         """A code for the page that works once, within 60 seconds, and stands for the credential of this request."""
         code, expires_s = codes().make(secret or "")
         return SignInLink(request_id=request.state.request_id, code=code, expires_at=rfc3339(expires_s))
 
-    @router.post("/app/sign-in", response_model=SignedIn, summary="Redeem a sign-in link")
+    @router.post("/app/sign-in", summary="Redeem a sign-in link")
     def post_sign_in(body: SignInRequest, request: Request) -> SignedIn:
         """The credential that the code was made with; the code is used up."""
         return SignedIn(request_id=request.state.request_id, key=codes().redeem(body.code))

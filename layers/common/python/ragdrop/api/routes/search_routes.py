@@ -22,7 +22,7 @@ def search_router(search: SearchPart, caller: Authenticate) -> APIRouter:
     """The route over *search*; *search* is called at the first request, so that declaring the route costs nothing."""
     router = APIRouter(tags=["search"])
 
-    @router.post("/search", response_model=SearchResponse, response_model_exclude_unset=True, summary="Find documents")
+    @router.post("/search", response_model_exclude_unset=True, summary="Find documents")
     async def post_search(
         body: SearchRequest,
         request: Request,

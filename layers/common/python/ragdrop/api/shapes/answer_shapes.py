@@ -25,6 +25,8 @@ from ragdrop.api.shapes.fields import (
     VersionId,
     Warnings,
     base_of,
+    placed,
+    shaped,
 )
 from ragdrop.api.shapes.search_shapes import DebugShape, Flags, NearestShape, debug_shape, flags, nearest_shapes
 from ragdrop.domain.answers import Answer, CheckedSentence, Citation, Shown, citation_fields, sentence_fields
@@ -204,14 +206,13 @@ def ask_response(answer: Answer, request: Request, start_s: float) -> AskRespons
         citations=[citation_shape(citation, request) for citation in answer.citations],
         references=[
             ReferenceShape(
-                vault=hits[chunk_id].key.vault,
-                path=hits[chunk_id].key.path,
-                heading_path=list(hits[chunk_id].chunk.heading_path),
-                chunk_index=hits[chunk_id].chunk.ordinal,
-                chunk_id=chunk_id,
+                **placed(hit.key),
+                heading_path=list(hit.chunk.heading_path),
+                chunk_index=hit.chunk.ordinal,
+                chunk_id=hit.chunk_id,
             )
-            for chunk_id in cited or hits
-            if chunk_id in hits
+            for hit in map(hits.get, cited or hits)
+            if hit is not None
         ],
         references_basis="cited" if cited else "all",
         **shown_fields(answer.shown),
@@ -245,31 +246,21 @@ def shown_fields(shown: Shown) -> dict[str, Any]:
     """`sources`, `linked_docs` and `excluded`: what the model was shown, critical first, and what it was not."""
     return {
         "sources": [
-            SourceShape(
-                vault=document.key.vault,
-                path=document.key.path,
-                title=document.facts.title,
-                char_count=document.facts.char_count,
-                relevance_score=document.score,
-                promotion_level=document.facts.promotion_level,
-            )
+            shaped(SourceShape, document.facts, **placed(document.key), relevance_score=document.score)
             for document in shown.documents("critical", "relevant")
         ],
         "linked_docs": [
-            LinkedSourceShape(
-                vault=source.document.key.vault,
-                path=source.document.key.path,
-                title=source.document.facts.title,
-                char_count=source.document.facts.char_count,
+            shaped(
+                LinkedSourceShape,
+                source.document.facts,
+                **placed(source.document.key),
                 linked_from=source.linked_from,
                 link_depth=getattr(source.document, "link_depth", None),
             )
             for source in shown.sources
             if source.group == "linked"
         ],
-        "excluded": [
-            ExcludedShape(vault=out.key.vault, path=out.key.path, reason=out.reason) for out in shown.excluded
-        ],
+        "excluded": [ExcludedShape(**placed(out.key), reason=out.reason) for out in shown.excluded],
     }
 
 

@@ -26,6 +26,8 @@ from ragdrop.api.shapes.fields import (
     VersionIdOrNull,
     Warnings,
     base_of,
+    placed,
+    shaped,
 )
 from ragdrop.domain.deadlines import rfc3339
 from ragdrop.domain.documents import ContentType, Head, PromotionLevel, Status
@@ -191,7 +193,7 @@ class DocumentChunks(Keyed, Replied):
 
 def place_fields(key: DocumentKey, request_id: str) -> dict[str, str]:
     """The fields by which a reply names its document."""
-    return {"request_id": request_id, "vault": key.vault, "path": key.path, "key": key.s3_key}
+    return {"request_id": request_id, **placed(key), "key": key.s3_key}
 
 
 def chunks_shape(key: DocumentKey, found: LiveChunks, request_id: str) -> DocumentChunks:
@@ -199,29 +201,22 @@ def chunks_shape(key: DocumentKey, found: LiveChunks, request_id: str) -> Docume
     return DocumentChunks(
         **place_fields(key, request_id),
         char_count=found.char_count,
-        chunks=[
-            ChunkPlace(index=c.ordinal, start=c.start, end=c.end, heading_path=list(c.heading_path), page=c.page)
-            for c in found.chunks
-        ],
+        chunks=[shaped(ChunkPlace, chunk, index=chunk.ordinal) for chunk in found.chunks],
     )
 
 
-OF_HEAD = (
-    *("revision", "live_revision", "version_id", "live_version_id", "etag", "sidecar_etag"),
-    *("title", "doc_type", "promotion_level", "chunk_count", "stage"),
-)
 OF_FACTS = ("summary", "content_type", "category", "session_id", "agent", "date", "char_count", "indexed_at")
 
 
 def listed(head: Head, status: Status | None = None) -> ListedDocument:
     """A head as lists show it."""
     failure = None if head.error is None else FailureShape(**asdict(head.error))
-    return ListedDocument(
-        vault=head.key.vault,
-        path=head.key.path,
+    return shaped(
+        ListedDocument,
+        head,
+        **placed(head.key),
         key=head.key.s3_key,
         status=status or head.status,
-        **{name: getattr(head, name) for name in OF_HEAD},
         error=failure,
         created_at=head.created_at or None,
         updated_at=head.updated_at or None,
@@ -282,7 +277,7 @@ def purge_receipt(key: DocumentKey, purged: Purged, request_id: str) -> DeleteRe
         status=Status.DELETED,
         restorable_until=None,
         chunks_removed=purged.chunks,
-        purged=PurgedCounts(**{name: getattr(purged, name) for name in PurgedCounts.model_fields}),
+        purged=shaped(PurgedCounts, purged),
     )
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field
 
+from ragdrop.domain.keys import DocumentKey
+
 if TYPE_CHECKING:
     from starlette.requests import Request
+
+Shape = TypeVar("Shape", bound=BaseModel)
 
 VersionId = Annotated[str, Field(description="The S3 version that this is about.")]
 VersionIdOrNull = Annotated[str | None, Field(description="The S3 version that this is about.")]
@@ -70,6 +74,17 @@ class Spanned(BaseModel):
 
     start: int = Field(description="The first code point.")
     end: int = Field(description="The code point after the last one.")
+
+
+def shaped(shape: type[Shape], found: object, **more: Any) -> Shape:
+    """A *shape* with what *found* has under the names of its fields, and *more*, which wins."""
+    same = {name: getattr(found, name) for name in shape.model_fields if name not in more and hasattr(found, name)}
+    return shape(**same, **more)
+
+
+def placed(key: DocumentKey) -> dict[str, Any]:
+    """The fields of Placed."""
+    return {"vault": key.vault, "path": key.path}
 
 
 def base_of(request: Request) -> str:

@@ -5,7 +5,18 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ragdrop.api.shapes.fields import At, Cursor, InVault, Placed, Question, Replied, SizeBytes, VersionIdOrNull
+from ragdrop.api.shapes.fields import (
+    At,
+    Cursor,
+    InVault,
+    Placed,
+    Question,
+    Replied,
+    SizeBytes,
+    VersionIdOrNull,
+    placed,
+    shaped,
+)
 from ragdrop.domain.deadlines import rfc3339
 from ragdrop.domain.history import LiveChange
 from ragdrop.past.record import DocumentVersion, RollbackStep, VersionStatus
@@ -61,33 +72,13 @@ def version_shape(found: DocumentVersion) -> VersionShape:
     text = {}
     if found.text is not None:
         text = {"added": list(found.text.added), "removed": list(found.text.removed), "cut": found.text.cut}
-    return VersionShape(
-        version_id=found.version_id,
-        modified_at=rfc3339(found.at_ms / 1_000, precision="milliseconds"),
-        size_bytes=found.size_bytes,
-        status=found.status,
-        revision=found.revision,
-        written_by=found.written_by,
-        change_id=found.change_id,
-        **text,
-    )
+    return shaped(VersionShape, found, modified_at=rfc3339(found.at_ms / 1_000, precision="milliseconds"), **text)
 
 
 def change_shape(found: LiveChange) -> ChangeShape:
     """A change as the feed shows it."""
-    return ChangeShape(
-        id=found.id,
-        at=found.at,
-        vault=found.key.vault,
-        path=found.key.path,
-        kind=found.kind,
-        revision=found.revision,
-        live_revision=found.after,
-        version_id=found.version_id,
-        previous_version_id=found.before_version_id,
-        size_bytes=found.size_bytes,
-        written_by=found.written_by,
-    )
+    more = {"live_revision": found.after, "previous_version_id": found.before_version_id}
+    return shaped(ChangeShape, found, **placed(found.key), **more)
 
 
 class RollbackRequest(BaseModel):
@@ -131,13 +122,7 @@ class RollbackResponse(InVault, Replied):
 
 def step_shape(found: RollbackStep) -> RollbackStepShape:
     """A step of a rollback."""
-    return RollbackStepShape(
-        vault=found.key.vault,
-        path=found.key.path,
-        action=found.action,
-        version_id=found.version_id,
-        new_version_id=found.new_version_id,
-    )
+    return shaped(RollbackStepShape, found, **placed(found.key))
 
 
 MAX_SHOWN = 1_000  # paths of a stage
@@ -178,16 +163,10 @@ class StageResponse(InVault, Replied):
 
 def stage_shape(found: StageOfVault) -> StageShape:
     """A stage in the list of a vault's stages."""
-    return StageShape(
-        vault=found.vault,
-        name=found.name,
-        waiting=[key.path for key in found.waiting[:MAX_SHOWN]],
-        total=len(found.waiting),
-        pending=found.pending,
-        promoted=found.promoted,
-    )
+    paths = [key.path for key in found.waiting[:MAX_SHOWN]]
+    return shaped(StageShape, found, waiting=paths, total=len(found.waiting))
 
 
 def check_shapes(checks: Sequence[GoldenResult]) -> list[CheckShape]:
     """Golden questions that were asked with a stage."""
-    return [CheckShape(**{name: getattr(each, name) for name in CheckShape.model_fields}) for each in checks]
+    return [shaped(CheckShape, each) for each in checks]

@@ -27,6 +27,8 @@ from ragdrop.api.shapes.fields import (
     Title,
     VersionId,
     Warnings,
+    placed,
+    shaped,
 )
 from ragdrop.domain.answers import AbstainReason
 from ragdrop.domain.documents import ContentType, PromotionLevel
@@ -208,34 +210,31 @@ def search_response(found: Retrieval, request: Request, start_s: float) -> Searc
     )
 
 
+OF_RETRIEVAL = (
+    *("total_matches", "total_indexed", "fallback_level", "circuit_breaker_open", "served_by"),
+    *("degraded", "score_basis", "warnings", "timings_ms"),
+)
+
+
 def flags(found: Retrieval, request: Request, start_s: float) -> dict[str, Any]:
     """The fields of Flags that a retrieval gives; *start_s* is of time.perf_counter."""
     return {
+        **{name: getattr(found, name) for name in OF_RETRIEVAL},
         "request_id": request.state.request_id,
-        "total_matches": found.total_matches,
-        "total_indexed": found.total_indexed,
         "fallback": found.fallback_level > 1,
-        "fallback_level": found.fallback_level,
-        "circuit_breaker_open": found.circuit_breaker_open,
-        "served_by": found.served_by,
-        "degraded": found.degraded,
-        "score_basis": found.score_basis,
-        "warnings": found.warnings,
         "latency_ms": round((time.perf_counter() - start_s) * 1_000, 3),
-        "timings_ms": found.timings_ms,
     }
 
 
 def nearest_shapes(found: Sequence[FoundDocument]) -> list[NearestShape]:
     """Closest documents on the wire."""
     return [
-        NearestShape(
-            vault=one.key.vault,
-            path=one.key.path,
+        shaped(
+            NearestShape,
+            one.facts,
+            **placed(one.key),
             key=one.key.s3_key,
-            title=one.facts.title,
-            summary=one.facts.summary,
-            heading_path=list(one.chunks[0].hit.chunk.heading_path) if one.chunks else [],
+            heading_path=one.chunks[0].hit.chunk.heading_path if one.chunks else [],
             score=one.score,
         )
         for one in found
@@ -255,8 +254,7 @@ def _fields(found: FoundDocument) -> dict[str, Any]:
     of_found = ("raw_score", "score", "text", "text_start", "text_end")
     of_facts = DocumentShape.model_fields.keys() - {*Keyed.model_fields, *of_found, "chunks"}
     return {
-        "vault": found.key.vault,
-        "path": found.key.path,
+        **placed(found.key),
         "key": found.key.s3_key,
         "chunks": [_chunk(chunk) for chunk in found.chunks],
         **{name: getattr(found.facts, name) for name in of_facts},
@@ -266,27 +264,15 @@ def _fields(found: FoundDocument) -> dict[str, Any]:
 
 def _chunk(found: FoundChunk) -> ChunkShape:
     chunk = found.hit.chunk
-    return ChunkShape(
-        id=found.hit.chunk_id,
-        index=chunk.ordinal,
-        text=chunk.text,
-        heading_path=list(chunk.heading_path),
-        start=chunk.start,
-        end=chunk.end,
-        page=chunk.page,
-        place=chunk.place,
-        score=found.score,
-    )
+    return shaped(ChunkShape, chunk, id=found.hit.chunk_id, index=chunk.ordinal, score=found.score)
 
 
 def debug_shape(found: Explanation) -> DebugShape:
     """Why the results are what they are."""
-    names = CandidateShape.model_fields
-    return DebugShape(
-        candidates=[CandidateShape(**{name: getattr(each, name) for name in names}) for each in found.candidates],
+    return shaped(
+        DebugShape,
+        found,
+        candidates=[shaped(CandidateShape, each) for each in found.candidates],
         candidates_left_out=found.left_out,
         folders=FoldersShape(selected=found.folders_selected, available=found.folders_available),
-        scopes=found.scopes,
-        settings=found.settings,
-        calibration=found.calibration,
     )
