@@ -163,8 +163,7 @@ class Settings(Tunables):
     def from_environment(cls, environ: Mapping[str, str] | None = None, document: bytes | None = None) -> Settings:
         """Read *environ*, or the process's own environment, and the settings document, which it overrides.
 
-        Raises:
-            ConfigurationError: Names every setting that is missing or out of range, one a line.
+        Raises ConfigurationError: names every setting that is missing or out of range, one a line.
         """
         source = os.environ if environ is None else environ
         values: dict[str, Any] = {}

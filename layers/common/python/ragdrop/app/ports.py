@@ -61,8 +61,7 @@ class Ports:
     def replace(self, **given: Any) -> Ports:
         """Copy these ports with other adapters in place of some; the others are built again, over the given ones.
 
-        Raises:
-            TypeError: There is no port of that name.
+        Raises TypeError: there is no port of that name.
         """
         unknown = [name for name in given if not isinstance(getattr(Ports, name, None), cached_property)]
         if unknown:

@@ -384,8 +384,7 @@ class SampleDocuments:
     def __call__(self, tenant: Tenant, progress: Progress) -> Sample:
         """Read up to 150 live documents of the tenant's active index; *progress* gets their number.
 
-        Raises:
-            DependencyError: A service failed; the same call may succeed later.
+        Raises DependencyError: a service failed; the same call may succeed later.
         """
         chance = random.Random(tenant.name)  # noqa: S311 - a sample, not a secret
         listed = self._listed(tenant)

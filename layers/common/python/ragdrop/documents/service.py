@@ -132,7 +132,7 @@ class DocumentService:
         )
 
     def record(self, caller: Caller, key: DocumentKey, *, version_id: str | None = None) -> KnownDocument:
-        """What is known of a document; with *version_id* it says `pending` until ingest has converged to that version.
+        """What is known of a document; with *version_id* it says `pending` until ingest has reconciled that version.
 
         Raises DocumentNotFoundError: there never was such a document, or it was purged.
         """

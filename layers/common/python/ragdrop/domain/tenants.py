@@ -143,8 +143,7 @@ class RateLimits:
     def checked(self) -> RateLimits:
         """These limits, if they are valid.
 
-        Raises:
-            InvalidParamsError: A limit is not in 1 to 1,000,000, of a day not in 1 to 10^12.
+        Raises InvalidParamsError: a limit is not in 1 to 1,000,000, of a day not in 1 to 10^12.
         """
         for name, value in asdict(self).items():
             most = MAX_PER_DAY if name.startswith("daily_") else MAX_PER_MINUTE

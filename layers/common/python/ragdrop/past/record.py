@@ -86,11 +86,7 @@ class Changes:
 
 
 def check_visible(caller: Caller, vault: str) -> None:
-    """Return if *caller* may see *vault*.
-
-    Raises:
-        InvalidParamsError: It is out of the key's scope.
-    """
+    """Return if *caller* may see *vault*. Raises InvalidParamsError: it is out of the key's scope."""
     if not caller.may_see(vault):
         raise InvalidParamsError(f"there is no vault named {vault[:80]!r}", field="vault", value=vault[:80])
 

@@ -38,8 +38,7 @@ class AskGolden:
     ) -> bool:
         """Whether it is answered now, or with a stage.
 
-        Raises:
-            DependencyError: Less than the whole search could be done, so that nothing can be said.
+        Raises DependencyError: less than the whole search could be done, so that nothing can be said.
         """
         query = Query(
             golden.question, vaults=(vault,), limit=2 * TOP, stage=stage, follow_links=False, allow_fallback=False
@@ -130,11 +129,7 @@ class Stages:
         self._clock = clock
 
     def of(self, caller: Caller, vault: str) -> list[StageOfVault]:
-        """The stages of a vault, by name.
-
-        Raises:
-            InvalidParamsError: The vault is out of the key's scope.
-        """
+        """The stages of a vault, by name. Raises InvalidParamsError: the vault is out of the key's scope."""
         check_visible(caller, vault)
         tenant = self._directory.tenant(caller.tenant, fresh=True)
         promoted = set(tenant.promoted) if tenant is not None else set()

@@ -140,9 +140,8 @@ class Search:
     def _embed(self, question: ResolvedQuery, done: Event, deadline: Deadline) -> tuple[RankedFolders, _QuestionVector]:
         """The folders that the chat model chose, if requested, and the question's vector, within its share of the time.
 
-        Raises:
-            DependencyError: No vector could be had, and the question allows no fallback; or waiting does not fix it, as
-                where the dimension is wrong.
+        Raises DependencyError: no vector could be had, and the question allows no fallback; or waiting does not fix it,
+        as where the dimension is wrong.
         """
         query, tenant, folders = question.query, question.tenant, RankedFolders()
         try:

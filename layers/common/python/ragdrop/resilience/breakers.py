@@ -66,8 +66,7 @@ class Breakers:
     def guard(self, dependency: str) -> Iterator[None]:
         """Let the block call *dependency*, and count how that ends; retries within it end once the breaker is open.
 
-        Raises:
-            CircuitOpenError: Its breaker is open, and this is not the one trial; the block is not entered.
+        Raises CircuitOpenError: its breaker is open, and this is not the one trial; the block is not entered.
         """
         trial = self.enter(dependency)
         before = NOW_OPEN.set(partial(self.is_open, dependency))
@@ -89,8 +88,7 @@ class Breakers:
     def enter(self, dependency: str) -> str | None:
         """Begin a call: the name of the trial where this is one, else None.  Each needs its `leave`.
 
-        Raises:
-            CircuitOpenError: The breaker is open, and this is not the one trial.
+        Raises CircuitOpenError: the breaker is open, and this is not the one trial.
         """
         now_s = self._clock()
         known = self.known(dependency)
@@ -118,11 +116,7 @@ class Breakers:
             self._open_if_due(dependency, now_s)
 
     def check(self, dependency: str) -> None:
-        """Return if a call might be let through; nothing is begun.
-
-        Raises:
-            CircuitOpenError: It would be refused.
-        """
+        """Return if a call might be let through; nothing is begun. Raises CircuitOpenError: it would be refused."""
         if self.is_open(dependency):
             raise self._refusal(dependency)
 
