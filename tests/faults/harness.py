@@ -180,7 +180,7 @@ def _environment(stack: Mapping[str, Any], before: Mapping[str, FaultProxy]) -> 
 
 def _serve(function: str, environment: Mapping[str, str], folder: Path) -> Process:
     port = choose_port()
-    app = ("--app-dir", str(REPOSITORY / "functions" / function), "app:served.asgi")
+    app = ("--app-dir", str(REPOSITORY / "functions" / function), "app:served.asgi", "--interface", "asgi3")
     command = (sys.executable, "-m", "uvicorn", *app, "--host", HOST, "--port", str(port), "--no-access-log")
     log = _log(folder, function)
     process = start(function, command, port=port, environment=environment, folder=REPOSITORY, log=log)
