@@ -249,11 +249,9 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     run(f"ragdrop key create {TENANT} --role reader --vault team")
 
     run("ragdrop eval questions.jsonl --save before.json")
-    rehearsal.change("samconfig.toml", r"(CorsAllowOrigins=\\*\"?)", r"\1https://app.example")
+    rehearsal.change("samconfig.toml", r"(OcrUrl=\\*\"?)", r"\1textract")  # not one that makes the emulator's API again
     rehearsal.deploy_again("second", concurrency)
-    rehearsal.expect(
-        "the changed setting is in force", rehearsal.in_force("query", "CORS_ALLOW_ORIGINS"), "https://app.example"
-    )
+    rehearsal.expect("the changed setting is in force", rehearsal.in_force("query", "OCR_URL"), "textract")
 
     rehearsal.change("functions/query/app.py", r"\Z", "# the next release\n")
     rehearsal.build()
@@ -262,10 +260,10 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     run("ragdrop eval questions.jsonl --compare before.json --gate 0.8")
 
     rehearsal.change("functions/query/app.py", r"# the next release\n\Z", "")
-    rehearsal.change("samconfig.toml", r"(CorsAllowOrigins=\\*\"?)https://app\.example", r"\1")
+    rehearsal.change("samconfig.toml", r"(OcrUrl=\\*\"?)textract", r"\1")
     rehearsal.build()
     rehearsal.deploy_again("fourth", concurrency)
-    rehearsal.expect("the setting of before is in force", rehearsal.in_force("query", "CORS_ALLOW_ORIGINS"), "")
+    rehearsal.expect("the setting of before is in force", rehearsal.in_force("query", "OCR_URL"), "")
     rehearsal.ask()
 
     buckets = rehearsal.buckets()
