@@ -47,8 +47,8 @@ status: setup ## show what runs and where
 	@$(STACK) status
 
 PYTEST = RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bin/python -m pytest
-test: setup ## tests of every kind, live stacks on both indexes included; about half an hour on two cores
-	@$(PYTEST) -n 3 -m "not long"
+test: setup ## tests of every kind, live stacks included; about ten minutes on two cores
+	@$(PYTEST) -n 3 -m "not long and not histories"
 
 test-rest: setup .local/env/peer-langchain/.ready .local/env/peer-llama_index/.ready .local/adapter/.ready ## what "make test" leaves out: stacks with other settings, outages, large files, 500 random histories
 	@RAGDROP_STATEFUL_EXAMPLES=500 $(PYTEST) -n 3 -m "long or histories"

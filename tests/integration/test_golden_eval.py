@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.stacks import REPOSITORY, LocalStack
+
+pytestmark = pytest.mark.long
 
 RAGDROP = Path(sys.executable).parent / "ragdrop"
 VAULT = "golden"

@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 
+import pytest
+
 from tests.architecture.cloudformation import of_type, read_template
 from tests.stacks import REPOSITORY, LocalStack
+
+pytestmark = pytest.mark.long
 
 SAM = REPOSITORY / ".local/env/sam/bin/sam"
 

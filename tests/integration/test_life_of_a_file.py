@@ -52,7 +52,7 @@ def within(seconds: float, seen: Callable[[], bool]) -> float:
     return time.monotonic() - start
 
 
-@pytest.fixture(scope="module", params=["bucket", "opensearch"])
+@pytest.fixture(scope="module", params=["bucket", pytest.param("opensearch", marks=pytest.mark.long)])
 def index(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -24,7 +24,7 @@ PATIENCE_MS = 240_000
 NAVIGATION_MS = 60_000  # the first one waits for a cold start
 
 
-@pytest.fixture(params=["stack", "opensearch_stack"])
+@pytest.fixture(params=["stack", pytest.param("opensearch_stack", marks=pytest.mark.long)])
 def tenant(request: pytest.FixtureRequest) -> Tenant:
     stack: LocalStack = request.getfixturevalue(request.param)
     return Tenant.created(stack, "page")
