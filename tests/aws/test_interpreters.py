@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -44,8 +47,35 @@ def test_every_locked_package_has_a_wheel_for_the_runtime(version: str, processo
     )
 
 
+class Empty(BaseHTTPRequestHandler):
+    """A bucket without objects: a function reads its settings document when it starts."""
+
+    def do_GET(self) -> None:
+        body = b"<Error><Code>NoSuchKey</Code><Message>none</Message></Error>"
+        self.send_response(404)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def empty_bucket() -> Iterator[dict[str, str]]:
+    """The variables that lead to it."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Empty) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield {
+            "AWS_ENDPOINT_URL_S3": f"http://127.0.0.1:{server.server_port}",
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+        }
+        server.shutdown()
+
+
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_function_imports(version: str, tmp_path: Path) -> None:
+def test_every_function_imports(version: str, tmp_path: Path, empty_bucket: dict[str, str]) -> None:
     python = interpreter(version)
     if python is None:
         pytest.skip(f"there is no python{version} here")
@@ -59,7 +89,7 @@ def test_every_function_imports(version: str, tmp_path: Path) -> None:
         program = PROGRAM.format(paths=[str(REPOSITORY / "functions" / function), str(LAYER)], composed=composed)
         done = subprocess.run(
             [inside, "-I", "-c", program],
-            env={**ENVIRONMENT, "AWS_DEFAULT_REGION": "eu-central-1", "INDEX_URL": "s3://"},
+            env={**ENVIRONMENT, **empty_bucket, "AWS_DEFAULT_REGION": "eu-central-1", "INDEX_URL": "s3://"},
             capture_output=True,
             text=True,
             timeout=120,
