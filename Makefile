@@ -64,14 +64,14 @@ test-long: setup .local/env/llamacpp/.ready .local/env/load/.ready ## what takes
 	@.venv/bin/python -m benchmarks.load
 
 test-unit: setup ## the quick tests, under a minute: no stack, no network
-	@.venv/bin/python -m pytest -n 2 tests/unit tests/architecture tests/readers tests/groundcheck
+	@.venv/bin/python -m pytest -n 2 -m "not long" tests/unit tests/architecture tests/readers tests/groundcheck
 
 OTHER ?= python3.13
 test-other: setup ## the quick tests on another Python: make test-other OTHER=python3.13
-	@$(UV) venv --quiet --clear --no-python-downloads --python $(OTHER) .local/env/$(OTHER)
-	@$(INSTALL) .local/env/$(OTHER)/bin/python --require-hashes -r requirements/dev.txt
-	@$(INSTALL) .local/env/$(OTHER)/bin/python --no-deps --no-build-isolation --editable .
-	@.local/env/$(OTHER)/bin/python -m pytest -n 2 tests/unit tests/architecture tests/readers tests/groundcheck
+	@$(UV) venv --quiet --clear --no-python-downloads --python $(OTHER) .local/env/other
+	@$(INSTALL) .local/env/other/bin/python --require-hashes -r requirements/dev.txt
+	@$(INSTALL) .local/env/other/bin/python --no-deps --no-build-isolation --editable .
+	@.local/env/other/bin/python -m pytest -n 2 -m "not long" tests/unit tests/architecture tests/readers tests/groundcheck
 
 drill: setup ## fail every dependency in every way, about eleven minutes; DRILL=--write keeps the table in docs/operations.md
 	@.venv/bin/python -m tests.faults $(DRILL)

@@ -37,7 +37,8 @@ def test_the_readme_has_at_most_150_lines() -> None:
 
 def test_no_file_cites_a_page_that_is_not_in_the_repository() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    paths = [ROOT / name for name in listed.splitlines() if name != "tests/architecture/test_docs_form.py"]
+    invented = ("tests/architecture/test_docs_form.py", "models/reader/data/")  # texts of documents that there are not
+    paths = [ROOT / name for name in listed.splitlines() if not name.startswith(invented)]
     texts = [(path, path.read_bytes().decode("utf-8", "ignore")) for path in paths if path.is_file()]
 
     assert [path.name for path, text in texts if NOT_IN_THE_REPOSITORY.search(text)] == []
