@@ -47,13 +47,13 @@ status: setup ## show what runs and where
 	@$(STACK) status
 
 PYTEST = RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bin/python -m pytest
-test: setup ## tests of every kind, live stacks included; about ten minutes on two cores
+test: setup ## tests of every kind, live stacks included; eight minutes on two cores
 	@$(PYTEST) -n 3 -m "not long and not histories"
 
 test-rest: setup .local/env/peer-langchain/.ready .local/env/peer-llama_index/.ready .local/adapter/.ready ## what "make test" leaves out: stacks with other settings, outages, large files, 500 random histories
 	@RAGDROP_STATEFUL_EXAMPLES=500 $(PYTEST) -n 3 -m "long or histories"
 
-test-all: test test-rest ## both, under an hour
+test-all: test test-rest ## both, half an hour
 
 test-long: setup .local/env/llamacpp/.ready .local/env/load/.ready ## what takes too long for every day: OpenSearch 2.19 (JDK 17), 10,000 random histories, whole outages, soak, load
 	@RAGDROP_LLAMA_CPP_PYTHON="$(CURDIR)/.local/env/llamacpp/bin/python" .venv/bin/python -m pytest tests/integration/test_llama_cpp.py
