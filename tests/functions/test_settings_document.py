@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 
 from ragdrop.app import REREAD_S, Reloaded
-from ragdrop.config import DOCUMENT_KEY
+from ragdrop.config import DOCUMENT_KEY, Settings
 from ragdrop.errors import ConfigurationError, ObjectStoreError
 from tests.functions.conftest import Deployment, LocalContext, deployed
 
@@ -79,8 +78,11 @@ def test_a_document_that_cannot_be_read_leaves_the_settings_in_force(
     deployment: Deployment, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = served(deployment, "query").app
-    error = ObjectStoreError("no answer", service="object_store")
-    monkeypatch.setattr("ragdrop.app.deployed_settings", Mock(side_effect=error))
+
+    def unread(*, quick: bool) -> Settings:
+        raise ObjectStoreError(f"no answer, quick is {quick}", service="object_store")
+
+    served(deployment, "query").read = unread
 
     call(deployment, "query", monkeypatch, after_s=REREAD_S)
 

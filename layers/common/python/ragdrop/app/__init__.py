@@ -146,14 +146,23 @@ class Reloaded(Generic[T]):
     Args:
         function: The name of the function in metrics.
         make: Makes what is served of the application.
+        read: Reads the settings, `quick` while a request waits.
         clock: Seconds, for the time between two reads.
     """
 
-    def __init__(self, function: str, make: Callable[[App], T], *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        function: str,
+        make: Callable[[App], T],
+        *,
+        read: Callable[..., Settings] = deployed_settings,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._function = function
         self._make = make
+        self.read = read
         self._clock = clock
-        self._settings = deployed_settings()
+        self._settings = read()
         self._read_at_s = clock()
         self.app, self._served = self._made()
 
@@ -177,7 +186,7 @@ class Reloaded(Generic[T]):
 
     def _reread(self) -> None:
         try:
-            settings = deployed_settings(quick=True)
+            settings = self.read(quick=True)
         except DependencyError as exc:
             logger.warning("could not read the settings document", extra={"service": exc.service})
         except ConfigurationError:
