@@ -201,3 +201,37 @@ def mail_message(
     for name, body in (attachments or {}).items():
         message.add_attachment(body, maintype="application", subtype="octet-stream", filename=name)
     return message
+
+
+def odf(kind: str, inner: str, styles: str = "") -> bytes:
+    """The parts of an OpenDocument file with this content."""
+    names = "office style table text"
+    declared = " ".join(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in names.split())
+    content = (
+        f"<office:document-content {declared}><office:automatic-styles>{styles}</office:automatic-styles>"
+        f"<office:body><office:{kind}>{inner}</office:{kind}></office:body></office:document-content>"
+    )
+    plain = ods({"S": [["x"]]}) if kind == "spreadsheet" else odt({"x": []})
+    return repacked(plain, {"content.xml": content.encode()})
+
+
+def _cell(text: str, spans: str = "") -> str:
+    """A cell of an OpenDocument table."""
+    return f'<table:table-cell office:value-type="string" {spans}><text:p>{text}</text:p></table:table-cell>'
+
+
+def _row(*cells: str) -> str:
+    """A row of an OpenDocument table."""
+    return f"<table:table-row>{''.join(cells)}</table:table-row>"
+
+
+_COVERED = "<table:covered-table-cell/>"
+
+
+OPEN_ROWS = (
+    _row(_cell("Flows", 'table:number-columns-spanned="3"'), _COVERED, _COVERED)
+    + _row(_cell("hall"), _cell("pump"), _cell("flow"))
+    + _row(_cell("North", 'table:number-rows-spanned="2"'), _cell("P1"), _cell("4"))
+    + _row(_COVERED, _cell("P2"), _cell("7"))
+    + _row(_cell("South"), _cell("none", 'table:number-columns-spanned="2"'), _COVERED)
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragdrop.models.splitter import SemanticSplitter
 from readers.content import ContentParser
 from readers.formats import read_here
 from readers.parsed import ParsedDocument
@@ -12,3 +13,10 @@ def parse(body: bytes | str, name: str = "a", media_type: str = "") -> ParsedDoc
     return ContentParser(read_here).parse(
         body.encode() if isinstance(body, str) else body, name=name, media_type=media_type
     )
+
+
+def place_of(document: ParsedDocument, words: str) -> str | None:
+    """The place of *words* in a citation of the chunk that is all of the document."""
+    (chunk,) = SemanticSplitter(lambda: None).split(document, max_tokens=2_000, overlap_tokens=0)
+    start = document.text.index(words)
+    return chunk.place_at(start, start + len(words))

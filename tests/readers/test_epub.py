@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragdrop.models.splitter import SemanticSplitter
-from readers.parsed import ParsedDocument
 from readers.read_errors import EncryptedFileError
 from tests import office_files
-from tests.reading import parse
-
-
-def place_of(document: ParsedDocument, words: str) -> str | None:
-    (chunk,) = SemanticSplitter(lambda: None).split(document, max_tokens=2_000, overlap_tokens=0)
-    start = document.text.index(words)
-    return chunk.place_at(start, start + len(words))
+from tests.reading import parse, place_of
 
 
 def test_a_book_is_read_chapter_by_chapter() -> None:

@@ -8,24 +8,17 @@ import pytest
 
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ingest.metadata import facts_of
-from ragdrop.models.splitter import SemanticSplitter
-from readers.content import ContentParser
-from readers.formats import read_here
 from readers.parsed import ParsedDocument, WrittenLink
 from readers.read_errors import EncryptedFileError, ReadError, UnsafeFileError
 from tests import document_files, office_files
+from tests.reading import parse as read
+from tests.reading import place_of
 
 HEAD = "# The pump\n\nFrom: Ann <ann@example.com>\nTo: bob@example.com\nDate: Fri, 01 May 2026 10:00:00 +0000\n\n"
 
 
 def parse(body: bytes | str, name: str = "a.eml") -> ParsedDocument:
-    return ContentParser(read_here).parse(body.encode() if isinstance(body, str) else body, name=name)
-
-
-def place_of(document: ParsedDocument, words: str) -> str | None:
-    (chunk,) = SemanticSplitter(lambda: None).split(document, max_tokens=2_000, overlap_tokens=0)
-    start = document.text.index(words)
-    return chunk.place_at(start, start + len(words))
+    return read(body, name)
 
 
 MAIL = b"Message-ID: <1@example.org>\nFrom: %s\nTo: bob@example.org\nSubject: %s\n%s\nThe gate is shut.\n"

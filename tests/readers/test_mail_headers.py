@@ -6,13 +6,12 @@ import base64
 
 import pytest
 
-from readers.content import ContentParser
-from readers.formats import read_here
 from readers.parsed import ParsedDocument
+from tests.reading import parse as read
 
 
 def parse(body: bytes | str, name: str = "a.eml") -> ParsedDocument:
-    return ContentParser(read_here).parse(body.encode() if isinstance(body, str) else body, name=name)
+    return read(body, name)
 
 
 MAIL = b"Message-ID: <1@example.org>\nFrom: %s\nTo: bob@example.org\nSubject: %s\n%s\nThe gate is shut.\n"

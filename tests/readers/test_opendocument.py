@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ragdrop.models.splitter import SemanticSplitter
 from readers.formats import read_here
 from readers.office.opendocument import read_opendocument
 from readers.parsed import ParsedDocument, WrittenLink
 from tests import office_files
-from tests.reading import parse
-
-
-def place_of(document: ParsedDocument, words: str) -> str | None:
-    (chunk,) = SemanticSplitter(lambda: None).split(document, max_tokens=2_000, overlap_tokens=0)
-    start = document.text.index(words)
-    return chunk.place_at(start, start + len(words))
-
+from tests.reading import parse, place_of
 
 NAMES = 'xmlns:office="o" xmlns:text="t" xmlns:style="s"'
 
@@ -51,40 +43,6 @@ def odt(body: str) -> ParsedDocument:
         "styles.xml": f"<office:document-styles {NAMES}>{OUTLINE}</office:document-styles>",
     }
     return read_opendocument(office_files.packed(parts))
-
-
-def odf(kind: str, inner: str, styles: str = "") -> bytes:
-    """The parts of an OpenDocument file with this content."""
-    names = "office style table text"
-    declared = " ".join(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in names.split())
-    content = (
-        f"<office:document-content {declared}><office:automatic-styles>{styles}</office:automatic-styles>"
-        f"<office:body><office:{kind}>{inner}</office:{kind}></office:body></office:document-content>"
-    )
-    plain = office_files.ods({"S": [["x"]]}) if kind == "spreadsheet" else office_files.odt({"x": []})
-    return office_files.repacked(plain, {"content.xml": content.encode()})
-
-
-def cell(text: str, spans: str = "") -> str:
-    """A cell of an OpenDocument table."""
-    return f'<table:table-cell office:value-type="string" {spans}><text:p>{text}</text:p></table:table-cell>'
-
-
-def row(*cells: str) -> str:
-    """A row of an OpenDocument table."""
-    return f"<table:table-row>{''.join(cells)}</table:table-row>"
-
-
-COVERED = "<table:covered-table-cell/>"
-
-
-OPEN_ROWS = (
-    row(cell("Flows", 'table:number-columns-spanned="3"'), COVERED, COVERED)
-    + row(cell("hall"), cell("pump"), cell("flow"))
-    + row(cell("North", 'table:number-rows-spanned="2"'), cell("P1"), cell("4"))
-    + row(COVERED, cell("P2"), cell("7"))
-    + row(cell("South"), cell("none", 'table:number-columns-spanned="2"'), COVERED)
-)
 
 
 def test_an_opendocument_text_keeps_headings_lists_and_tables() -> None:
@@ -182,7 +140,7 @@ def test_an_open_document_marks_raised_and_struck_text_and_fills_merged_cells() 
     spans = [f'<text:span text:style-name="{name}">{text}</text:span>' for name, text in (("up", "6"), ("gone", "70"))]
     paragraph = f"<text:p>It holds 10{spans[0]} l. The fee is {spans[1]} 60.</text:p>"
 
-    body = odf("text", f"{paragraph}<table:table>{OPEN_ROWS}</table:table>", styles)
+    body = office_files.odf("text", f"{paragraph}<table:table>{office_files.OPEN_ROWS}</table:table>", styles)
     lines = read_here("opendocument", body, "a.odt").text.splitlines()
     assert lines[0] == "It holds 10⁶ l. The fee is ~~70~~ 60."
     assert lines[-3:] == ["| North | P1 | 4 |", "| North | P2 | 7 |", "| South | none | none |"]

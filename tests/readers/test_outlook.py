@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import struct
 
-from ragdrop.models.splitter import SemanticSplitter
-from readers.content import ContentParser
-from readers.formats import read_here
 from readers.parsed import ParsedDocument
 from readers.read_errors import ReadError
 from tests.compound_files import outlook_message
+from tests.reading import parse as read
+from tests.reading import place_of
 
 
 def parse(body: bytes | str, name: str = "a.eml") -> ParsedDocument:
-    return ContentParser(read_here).parse(body.encode() if isinstance(body, str) else body, name=name)
-
-
-def place_of(document: ParsedDocument, words: str) -> str | None:
-    (chunk,) = SemanticSplitter(lambda: None).split(document, max_tokens=2_000, overlap_tokens=0)
-    start = document.text.index(words)
-    return chunk.place_at(start, start + len(words))
+    return read(body, name)
 
 
 def test_an_outlook_message_is_read_with_its_attachments() -> None:

@@ -14,18 +14,12 @@ from readers.formats import read_here
 from readers.office.presentation import read_presentation
 from readers.parsed import ParsedDocument
 from tests import office_files
-from tests.reading import parse
+from tests.reading import parse, place_of
 
 DECK: Any = [
     {"title": "Pumps", "text": "They leak.", "notes": "Ask Ann about QX-5521."},
     {"title": "Parts", "text": "", "table": [["part", "price"], ["seal", "3"]], "hidden": True},
 ]
-
-
-def place_of(document: ParsedDocument, words: str) -> str | None:
-    (chunk,) = SemanticSplitter(lambda: None).split(document, max_tokens=2_000, overlap_tokens=0)
-    start = document.text.index(words)
-    return chunk.place_at(start, start + len(words))
 
 
 def slide(paragraphs: str) -> ParsedDocument:

@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from ragdrop.models.splitter import SemanticSplitter
 from readers.parsed import ParsedDocument, document_of
-from tests.reading import parse
+from tests.reading import parse, place_of
 
 BASE64 = "R0lGODlhAQABAIAAAAUEBA" * 200
 
@@ -22,12 +21,6 @@ VTT = (
     "WEBVTT\n\nNOTE made by hand\n\n1\n00:00:01.000 --> 00:00:03.000\n<v Ann>The pump <i>leaks</i>.\n\n"
     "00:01:20.500 --> 00:01:22.000\nSince May &amp; June.\n"
 )
-
-
-def place_of(document: ParsedDocument, words: str) -> str | None:
-    (chunk,) = SemanticSplitter(lambda: None).split(document, max_tokens=2_000, overlap_tokens=0)
-    start = document.text.index(words)
-    return chunk.place_at(start, start + len(words))
 
 
 def test_pictures_of_a_notebook_are_left_out() -> None:

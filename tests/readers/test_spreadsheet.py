@@ -14,17 +14,17 @@ import xlwt
 
 from ragdrop.domain.chunks import text_windows
 from ragdrop.models.splitter import SemanticSplitter
-from readers.content import ContentParser
 from readers.formats import read_here
 from readers.parsed import ParsedDocument, document_of, part_of
 from readers.read_errors import CorruptFileError, EmptyFileError, EncryptedFileError, UnsafeFileError
 from tests import office_files
+from tests.reading import parse as read
 
 ROWS: Any = [["part", "price"], ["seal", 3.5], ["rotor", 12]]
 
 
 def parse(body: bytes, name: str = "a.xlsx") -> ParsedDocument:
-    return ContentParser(read_here).parse(body, name=name)
+    return read(body, name)
 
 
 def place_of(document: ParsedDocument, words: str) -> str:
@@ -67,40 +67,6 @@ def old_sheet() -> bytes:
     written = io.BytesIO()
     book.save(written)
     return written.getvalue()
-
-
-def odf(kind: str, inner: str, styles: str = "") -> bytes:
-    """The parts of an OpenDocument file with this content."""
-    names = "office style table text"
-    declared = " ".join(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in names.split())
-    content = (
-        f"<office:document-content {declared}><office:automatic-styles>{styles}</office:automatic-styles>"
-        f"<office:body><office:{kind}>{inner}</office:{kind}></office:body></office:document-content>"
-    )
-    plain = office_files.ods({"S": [["x"]]}) if kind == "spreadsheet" else office_files.odt({"x": []})
-    return office_files.repacked(plain, {"content.xml": content.encode()})
-
-
-def cell(text: str, spans: str = "") -> str:
-    """A cell of an OpenDocument table."""
-    return f'<table:table-cell office:value-type="string" {spans}><text:p>{text}</text:p></table:table-cell>'
-
-
-def row(*cells: str) -> str:
-    """A row of an OpenDocument table."""
-    return f"<table:table-row>{''.join(cells)}</table:table-row>"
-
-
-COVERED = "<table:covered-table-cell/>"
-
-
-OPEN_ROWS = (
-    row(cell("Flows", 'table:number-columns-spanned="3"'), COVERED, COVERED)
-    + row(cell("hall"), cell("pump"), cell("flow"))
-    + row(cell("North", 'table:number-rows-spanned="2"'), cell("P1"), cell("4"))
-    + row(COVERED, cell("P2"), cell("7"))
-    + row(cell("South"), cell("none", 'table:number-columns-spanned="2"'), COVERED)
-)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +217,7 @@ def test_a_damaged_sheet_costs_itself_alone() -> None:
     [
         ("xlsx", sheet(["A1:C1", "A3:A4", "B5:C5"])),
         ("xls", old_sheet()),
-        ("ods", odf("spreadsheet", f'<table:table table:name="S">{OPEN_ROWS}</table:table>')),
+        ("ods", office_files.odf("spreadsheet", f'<table:table table:name="S">{office_files.OPEN_ROWS}</table:table>')),
     ],
 )
 def test_merged_cells_of_a_sheet_are_filled_and_a_merged_title_stands_once(kind: str, body: bytes) -> None:

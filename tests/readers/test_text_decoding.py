@@ -6,17 +6,16 @@ import re
 
 import pytest
 
-from readers.content import ContentParser
-from readers.formats import read_here
 from readers.parsed import ParsedDocument
 from readers.read_errors import UnsupportedFormatError
 from tests.reading import parse
+from tests.reading import parse as read
 
 GERMAN = "Die Wärterin öffnet das Tor für Gäste.\n"
 
 
 def decoded(body: bytes, name: str = "a.txt", media_type: str = "") -> ParsedDocument:
-    return ContentParser(read_here).parse(body, name=name, media_type=media_type)
+    return read(body, name, media_type)
 
 
 CHINESE = "绿色闸门每天早上打开。\n"
