@@ -63,15 +63,16 @@ test-long: setup .local/env/llamacpp/.ready .local/env/load/.ready ## what takes
 	@.venv/bin/python -m benchmarks.soak --minutes 10
 	@.venv/bin/python -m benchmarks.load
 
+QUICK = -m pytest -n 2 -m "not long" tests/unit tests/architecture tests/readers tests/groundcheck
 test-unit: setup ## the quick tests, under a minute: no stack, no network
-	@.venv/bin/python -m pytest -n 2 -m "not long" tests/unit tests/architecture tests/readers tests/groundcheck
+	@.venv/bin/python $(QUICK)
 
 OTHER ?= python3.13
 test-other: setup ## the quick tests on another Python: make test-other OTHER=python3.13
 	@$(UV) venv --quiet --clear --no-python-downloads --python $(OTHER) .local/env/other
 	@$(INSTALL) .local/env/other/bin/python --require-hashes -r requirements/dev.txt
 	@$(INSTALL) .local/env/other/bin/python --no-deps --no-build-isolation --editable .
-	@.local/env/other/bin/python -m pytest -n 2 -m "not long" tests/unit tests/architecture tests/readers tests/groundcheck
+	@.local/env/other/bin/python $(QUICK)
 
 drill: setup ## fail every dependency in every way, about eleven minutes; DRILL=--write keeps the table in docs/operations.md
 	@.venv/bin/python -m tests.faults $(DRILL)
