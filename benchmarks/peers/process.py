@@ -120,6 +120,10 @@ class PeerProcess:
         self._answers.put("")
 
     def _end_of_log(self) -> str:
+        """The last lines of its log; a program that closes its answers may still have its last words to write."""
+        if not self._reader.is_alive():
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=END_TIMEOUT_S)
         self._log.seek(0)
         return "\n".join(self._log.read().decode("utf-8", "replace").splitlines()[-LINES_OF_LOG:])
 
