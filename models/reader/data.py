@@ -1,0 +1,171 @@
+"""What the reader is trained on: the open sets that may train what is shipped, and the passages in data/."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+OWN = Path(__file__).parent / "data"
+CLAIMS = {"true": "supported", "false": "contradicted", "unsaid": "neutral"}
+"""What the last part of a claim's field says of it."""
+TWO_CLASSES = frozenset(
+    {"begin", "cg2c-doc", "expertqa", "wice", "entailmentbank", "halueval-qa", "scitail-dev", "dnc", "bump"}
+)
+"""Sets whose "neutral" means "not supported" and may hide contradictions."""
+MOST = {"dnc": 2_500, "med-help": 3_500}
+"""Rows of sets made by templates that are taken at most: they are many and say little."""
+CONJUNCTIONS = 8_000  # rows of conjnli, which lies in the folder of tests with a part to train on
+NO_NEGATIVES = frozenset({"multihop", "pubmedqa"})
+"""Sets whose passages do not answer alone: they teach relevance only."""
+CLAIMS_THAT_SEARCH = ("fever", "fool-me-twice", "wice", "expertqa", "factcheck-gpt", "cg2c-doc", "scitail-dev")
+"""Sets of claims with evidence: a claim ranks its evidence above that of others, as a question does its passage."""
+DEV_TENTHS = 1
+"""Of the project's own training passages a tenth is left for choosing between models."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A query (a question or a claim) with a passage, and what is known of the pair; None is not known."""
+
+    query: str
+    passage: str
+    source: str
+    support: str | None = None  # supported, contradicted, neutral, or unsupported: one of the last two
+    answerable: bool | None = None
+    span: tuple[int, int] | None = None  # characters of the passage
+    relevant: bool | None = None
+
+
+Unit = list[Row]
+"""Rows of one query that are ranked among themselves; the relevant one, where there is one, is the first."""
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def own_passages(part: str) -> list[dict[str, Any]]:
+    """The passages of `train`, `dev` or `test`; items that a reader doubted are gone from them."""
+    passages = []
+    for path in sorted(OWN.glob("part-*.jsonl")):
+        for passage in read_lines(path):
+            if part_of(passage) == part:
+                for kind in ("claims", "questions"):
+                    passage[kind] = {k: v for k, v in passage[kind].items() if k not in passage.get("left_out", ())}
+                passages.append(passage)
+    return passages
+
+
+def part_of(passage: dict[str, Any]) -> str:
+    """`test`, or for one of ten of the others `dev`.
+
+    >>> part_of({"id": "01-001", "split": "test"})
+    'test'
+    """
+    if passage["split"] == "test":
+        return "test"
+    tenth = int(hashlib.sha256(f"dev {passage['id']}".encode()).hexdigest(), 16) % 10
+    return "dev" if tenth < DEV_TENTHS else "train"
+
+
+def own_rows(passages: Iterable[dict[str, Any]]) -> Iterator[tuple[str, Row]]:
+    """Each item with its field's name, like `own_true` or `other_near`; a second square's begin like `own_true_2`."""
+    for passage in passages:
+        text = passage["passage"]
+        for field, claim in passage["claims"].items():
+            yield field, Row(claim, text, "own", support=CLAIMS[field.split("_")[1]])
+        for field, question in passage["questions"].items():
+            if isinstance(question, str):
+                yield field, Row(question, text, "own", answerable=False)
+            else:
+                asked, answer = question
+                at = text.index(answer)
+                yield field, Row(asked, text, "own", answerable=True, span=(at, at + len(answer)), relevant=True)
+
+
+def find_span(answer: str, passage: str) -> tuple[int, int] | None:
+    """Where *answer* stands as whole words, without regard to case; None where it does not or stands too often.
+
+    >>> find_span("red", "A Red one, and a bored one")
+    (2, 5)
+    """
+    found = [
+        match.span() for match in re.finditer(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", passage, re.IGNORECASE)
+    ]
+    return found[0] if 0 < len(found) <= 2 else None
+
+
+def support_rows(train: Path, verify: Path | None) -> list[Row]:
+    """The claims of the open sets."""
+    rows = []
+    for folder in sorted(train.iterdir()):
+        path = folder / "pairs.jsonl"
+        if folder.name.startswith("test-") or not path.exists():
+            continue
+        taken = [line for line in read_lines(path) if line["split"] == "train"]
+        if folder.name in MOST:
+            taken = Random(folder.name).sample(taken, min(len(taken), MOST[folder.name]))
+        for line in taken:
+            label = line["label"]
+            if label == "neutral" and folder.name in TWO_CLASSES:
+                label = "unsupported"
+            rows.append(Row(line["hypothesis"], line["premise"], folder.name, support=label))
+    if verify is not None:
+        lines = [line for line in read_lines(verify / "conjnli" / "pairs.jsonl") if line["split"] == "train"]
+        taken = Random("conjnli").sample(lines, CONJUNCTIONS)
+        rows += [Row(line["hypothesis"], line["premise"], "conjnli", support=line["label"]) for line in taken]
+    return rows
+
+
+def question_rows(train: Path) -> list[Row]:
+    """The questions of the open sets, each with one passage."""
+    rows = []
+    for folder in sorted(train.iterdir()):
+        path = folder / "qa.jsonl"
+        if folder.name.startswith("test-") or not path.exists():
+            continue
+        for line in read_lines(path):
+            if line["split"] != "train":
+                continue
+            good = bool(line.get("relevant", line["answerable"]))
+            answer = line.get("answer")
+            span = find_span(answer, line["passage"]) if good and answer and folder.name != "boolq" else None
+            answers = None if folder.name in NO_NEGATIVES else line["answerable"]
+            rows.append(Row(line["question"], line["passage"], folder.name, None, answers, span, good))
+    return rows
+
+
+def into_units(rows: Iterable[Row], mined: dict[str, list[str]], rng: Random, *, most: int = 3) -> list[Unit]:
+    """Rows of one query together: a relevant one first, then its own near misses, then passages of *mined*.
+
+    *mined* has, by query, passages of other queries that the search finds near; they answer nothing.
+    """
+    queries: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        queries[row.query].append(row)
+    units = []
+    for query, together in queries.items():
+        good = [row for row in together if row.relevant]
+        bad = [row for row in together if not row.relevant]
+        rng.shuffle(bad)
+        for number, row in enumerate(good):
+            near = bad[number * (most - 1) : (number + 1) * (most - 1)]
+            found = mined.get(query, [])
+            wanted = min(most - 1 - len(near), 2, len(found))
+            others = [_not_relevant(row, text) for text in rng.sample(found, wanted)]
+            units.append([row, *near, *others])
+        left = bad[len(good) * (most - 1) :] if good else bad
+        units.extend([row] for row in left[:most])
+    return units
+
+
+def _not_relevant(row: Row, passage: str) -> Row:
+    answerable = False if row.answerable is not None else None
+    return Row(row.query, passage, row.source + "/mined", None, answerable, None, False)

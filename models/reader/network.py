@@ -1,0 +1,124 @@
+"""The network of the reader: the trunk of all-MiniLM-L6-v2 and a head for each of three jobs.
+
+A text of a question or a claim and a text of a passage go through in one pass. Shapes: B pairs of at most L tokens.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from torch.nn import functional
+
+LAYERS, WIDTH, HEADS, INNER, VOCABULARY, POSITIONS = 6, 384, 12, 1536, 30_522, 512
+EPSILON = 1e-12
+SUPPORT = ("supported", "contradicted", "neutral")
+"""The classes of the support head, in the order of its outputs."""
+
+
+class Scores(NamedTuple):
+    """What one pass gives, as logits."""
+
+    relevance: Tensor  # B
+    answerable: Tensor  # B
+    support: Tensor  # B x 3, in the order of SUPPORT
+    start: Tensor  # B x L, of tokens of the passage; the first token is "no answer"
+    end: Tensor  # B x L
+
+
+class Layer(nn.Module):
+    """A layer of BERT: attention, then two dense steps, each added to its input and normalised."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.query_key_value = nn.Linear(WIDTH, 3 * WIDTH)
+        self.output = nn.Linear(WIDTH, WIDTH)
+        self.output_norm = nn.LayerNorm(WIDTH, eps=EPSILON)
+        self.inner = nn.Linear(WIDTH, INNER)
+        self.outer = nn.Linear(INNER, WIDTH)
+        self.outer_norm = nn.LayerNorm(WIDTH, eps=EPSILON)
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        count, length, _ = hidden.shape
+        parts = self.query_key_value(hidden).view(count, length, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+        weights = torch.softmax(parts[0] @ parts[1].transpose(2, 3) * (WIDTH // HEADS) ** -0.5 + mask, dim=3)
+        seen = weights @ parts[2]
+        hidden = self.output_norm(hidden + self.output(seen.transpose(1, 2).reshape(count, length, WIDTH)))
+        normed: Tensor = self.outer_norm(hidden + self.outer(functional.gelu(self.inner(hidden))))
+        return normed
+
+
+class Network(nn.Module):
+    """Trunk and heads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = nn.Embedding(VOCABULARY, WIDTH)
+        self.positions = nn.Embedding(POSITIONS, WIDTH)
+        self.types = nn.Embedding(2, WIDTH)
+        self.norm = nn.LayerNorm(WIDTH, eps=EPSILON)
+        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.features = nn.ModuleDict(
+            {name: nn.Linear(3 * WIDTH, WIDTH) for name in ("relevance", "answerable", "support")}
+        )
+        self.heads = nn.ModuleDict(
+            {"relevance": nn.Linear(WIDTH, 1), "answerable": nn.Linear(WIDTH, 1), "support": nn.Linear(WIDTH, 3)}
+        )
+        self.span = nn.Linear(WIDTH, 2)
+
+    def hidden(self, tokens: Tensor, types: Tensor, mask: Tensor) -> Tensor:
+        """The last layer, B x L x WIDTH, of *tokens* (B x L) with a *mask* of 1 for tokens and 0 for padding."""
+        places = self.positions.weight[: tokens.shape[1]]
+        hidden: Tensor = self.norm(self.words(tokens) + places + self.types(types))
+        # an additive mask: the product of attention of ONNX and of torch both take it
+        closed = (1 - mask[:, None, None, :].to(hidden.dtype)) * -10_000.0
+        for layer in self.layers:
+            hidden = layer(hidden, closed)
+        return hidden
+
+    def forward(self, tokens: Tensor, types: Tensor, mask: Tensor) -> Scores:
+        hidden = self.hidden(tokens, types, mask)
+        of_passage = (types * mask)[:, :, None].to(hidden.dtype)
+        of_query = ((1 - types) * mask)[:, :, None].to(hidden.dtype)
+        pooled = torch.cat(
+            [
+                hidden[:, 0],
+                (hidden * of_query).sum(1) / of_query.sum(1).clamp(min=1),
+                (hidden * of_passage).sum(1) / of_passage.sum(1).clamp(min=1),
+            ],
+            dim=1,
+        )
+        out = {name: self.heads[name](torch.tanh(self.features[name](pooled))) for name in self.heads}
+        edges = self.span(hidden)
+        allowed = types * mask
+        first = torch.zeros_like(allowed)
+        first[:, 0] = 1
+        edges = edges + (1 - (allowed + first)[:, :, None].to(edges.dtype)) * -10_000.0
+        return Scores(
+            out["relevance"].squeeze(1), out["answerable"].squeeze(1), out["support"], edges[:, :, 0], edges[:, :, 1]
+        )
+
+    def load_trunk(self, path: Path) -> None:
+        """Take the trunk's weights from a safetensors file with the names of Hugging Face's BERT."""
+        given = {name.removeprefix("bert."): value for name, value in load_file(path).items()}
+
+        def copy(target: nn.Parameter, name: str) -> None:
+            target.data.copy_(given[name])
+
+        for own, name in (("words", "word"), ("positions", "position"), ("types", "token_type")):
+            copy(getattr(self, own).weight, f"embeddings.{name}_embeddings.weight")
+        copy(self.norm.weight, "embeddings.LayerNorm.weight")
+        copy(self.norm.bias, "embeddings.LayerNorm.bias")
+        for number, layer in enumerate(self.layers):
+            at = f"encoder.layer.{number}."
+            for kind in ("weight", "bias"):
+                parts = [given[f"{at}attention.self.{part}.{kind}"] for part in ("query", "key", "value")]
+                getattr(layer.query_key_value, kind).data.copy_(torch.cat(parts))
+                copy(getattr(layer.output, kind), f"{at}attention.output.dense.{kind}")
+                copy(getattr(layer.output_norm, kind), f"{at}attention.output.LayerNorm.{kind}")
+                copy(getattr(layer.inner, kind), f"{at}intermediate.dense.{kind}")
+                copy(getattr(layer.outer, kind), f"{at}output.dense.{kind}")
+                copy(getattr(layer.outer_norm, kind), f"{at}output.LayerNorm.{kind}")

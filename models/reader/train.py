@@ -1,0 +1,267 @@
+"""Train the reader: `python -m models.reader.train --data DIR --trunk DIR --out DIR`; a stopped run goes on."""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import math
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from models.reader import data, mine
+from models.reader.batches import Encoded, Encoder, arrays, batches, encode_units
+from models.reader.data import Row, Unit
+from models.reader.network import SUPPORT, Network, Scores
+
+CHECKPOINT_S = 300.0
+WARM_UP, WEIGHT_DECAY, CLIP = 0.06, 0.01, 1.0
+WEIGHTS = {"support": 1.0, "answerable": 1.0, "span": 0.5, "listwise": 1.0, "relevance": 0.3}
+
+
+def losses(scores: Scores, units: Sequence[Sequence[Encoded]]) -> dict[str, Tensor]:
+    """The mean loss of each head over the rows of *units* that say something to it."""
+    rows = [each for unit in units for each in unit]
+    found: dict[str, Tensor] = {}
+    support = functional.log_softmax(scores.support.float(), dim=1)
+    parts = []
+    for number, each in enumerate(rows):
+        label = each.row.support
+        if label == "unsupported":  # the two other classes together
+            parts.append(-torch.logsumexp(support[number, 1:], dim=0))
+        elif label:
+            parts.append(-support[number, SUPPORT.index(label)])
+    if parts:
+        found["support"] = torch.stack(parts).mean()
+    known = [number for number, each in enumerate(rows) if each.row.answerable is not None]
+    if known:
+        right = torch.tensor([float(bool(rows[number].row.answerable)) for number in known])
+        found["answerable"] = functional.binary_cross_entropy_with_logits(scores.answerable[known].float(), right)
+    # the first token is the span of a question without an answer
+    edges = [number for number in known if rows[number].span or not rows[number].row.answerable]
+    if edges:
+        places = torch.tensor([rows[number].span or (0, 0) for number in edges])
+        start = functional.cross_entropy(scores.start[edges].float(), places[:, 0])
+        found["span"] = start + functional.cross_entropy(scores.end[edges].float(), places[:, 1])
+    ranked, at = [], 0
+    for unit in units:
+        if len(unit) > 1 and unit[0].row.relevant:
+            ranked.append(-functional.log_softmax(scores.relevance[at : at + len(unit)].float(), dim=0)[0])
+        at += len(unit)
+    if ranked:
+        found["listwise"] = torch.stack(ranked).mean()
+    known = [number for number, each in enumerate(rows) if each.row.relevant is not None]
+    if known:
+        right = torch.tensor([float(bool(rows[number].row.relevant)) for number in known])
+        found["relevance"] = functional.binary_cross_entropy_with_logits(scores.relevance[known].float(), right)
+    return found
+
+
+def keep_memory() -> None:
+    """Let glibc keep what is freed: a step asks for the same gigabyte again, and clearing new pages took a quarter."""
+    with suppress(OSError, AttributeError):  # another C library
+        library = ctypes.CDLL("libc.so.6")
+        for option, value in ((-4, 0), (-1, 2**31 - 1), (-2, 2**28), (-8, 1)):  # mmap_max, trim, top_pad, arena_max
+            library.mallopt(option, value)
+
+
+class Training:
+    """A model in bfloat16 that learns, its weights in float32, the optimiser, and how far it is."""
+
+    def __init__(
+        self, trunk: Path, *, rate: float, head_rate: float, steps: int, start: Path | None, seed: int
+    ) -> None:
+        torch.manual_seed(seed)
+        self.exact = Network()
+        self.exact.load_trunk(trunk)
+        if start:
+            self.exact.load_state_dict(torch.load(start, weights_only=True)["network"])
+        self.exact.words.weight.requires_grad_(False)
+        self.fast = Network().to(torch.bfloat16)
+        self.fast.words.weight.requires_grad_(False)
+        self._copy()
+        named = [(name, each) for name, each in self.exact.named_parameters() if each.requires_grad]
+        new = ("features.", "heads.", "span.")
+        groups = [
+            {
+                "params": [p for n, p in named if n.startswith(new) == is_new and (p.dim() > 1) == decays],
+                "lr": head_rate if is_new else rate,
+                "weight_decay": WEIGHT_DECAY if decays else 0.0,
+            }
+            for is_new in (False, True)
+            for decays in (False, True)
+        ]
+        self.optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.98), fused=True)
+        warm = max(1, int(WARM_UP * steps))
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(
+            self.optimizer,
+            lambda step: min((step + 1) / warm, max(0.02, 0.5 * (1 + math.cos(math.pi * min(1.0, step / steps))))),
+        )
+        self.step = 0
+
+    def _copy(self) -> None:
+        with torch.no_grad():
+            for fast, exact in zip(self.fast.parameters(), self.exact.parameters(), strict=True):
+                fast.copy_(exact)
+
+    def learn(self, units: Sequence[Sequence[Encoded]]) -> dict[str, float]:
+        """One step on a batch; the losses of its heads."""
+        self.fast.train()
+        tokens, types, mask = (torch.from_numpy(each) for each in arrays([each for unit in units for each in unit]))
+        found = losses(self.fast(tokens, types, mask), units)
+        total = torch.stack([WEIGHTS[name] * loss for name, loss in found.items()]).sum()
+        total.backward()  # type: ignore[no-untyped-call]
+        trained = []
+        for fast, exact in zip(self.fast.parameters(), self.exact.parameters(), strict=True):
+            if fast.grad is not None:
+                exact.grad = fast.grad.float()
+                fast.grad = None
+                trained.append(exact)
+        torch.nn.utils.clip_grad_norm_(trained, CLIP)
+        self.optimizer.step()
+        self.schedule.step()
+        self._copy()
+        self.step += 1
+        return {name: loss.item() for name, loss in found.items()}
+
+    def save(self, path: Path) -> None:
+        part = path.with_suffix(".part")
+        torch.save(
+            {
+                "network": self.exact.state_dict(),
+                "optimizer": self.optimizer.state_dict(),
+                "schedule": self.schedule.state_dict(),
+                "step": self.step,
+            },
+            part,
+        )
+        part.replace(path)
+
+    def load(self, path: Path) -> None:
+        saved = torch.load(path, weights_only=True)
+        self.exact.load_state_dict(saved["network"])
+        self.optimizer.load_state_dict(saved["optimizer"])
+        self.schedule.load_state_dict(saved["schedule"])
+        self.step = saved["step"]
+        self._copy()
+
+
+def run(training: Training, epochs: list[list[list[Encoded]]], out: Path, *, until_s: float) -> bool:
+    """Learn from where it is; True when all is done, False when the time *until_s* (of `time.time`) is up."""
+    checkpoint, log = out / "checkpoint.pt", out / "log.jsonl"
+    saved_s, said_s = time.time(), time.time()
+    sums: dict[str, list[float]] = defaultdict(list)
+    seen = 0
+    for number, batch in enumerate(epochs):
+        if number < training.step:
+            continue
+        for name, loss in training.learn(batch).items():
+            sums[name].append(loss)
+        seen += sum(len(each.tokens) for unit in batch for each in unit)
+        now_s = time.time()
+        if training.step % 50 == 0:
+            line: dict[str, float] = {
+                "step": training.step,
+                "of": len(epochs),
+                "tokens_s": round(seen / (now_s - said_s)),
+            }
+            line |= {name: round(float(np.mean(values)), 4) for name, values in sums.items()}
+            with log.open("a") as file:
+                file.write(json.dumps(line) + "\n")
+            print(json.dumps(line), flush=True)
+            sums.clear()
+            seen, said_s = 0, now_s
+        if now_s - saved_s > CHECKPOINT_S or now_s > until_s:
+            training.save(checkpoint)
+            saved_s = now_s
+            if now_s > until_s:
+                return False
+    training.save(checkpoint)
+    return True
+
+
+def units_of(args: argparse.Namespace, encoder: Encoder, rng: Random) -> list[Unit]:
+    """All units of an epoch: open sets by the share that *args* asks for, and the project's own as often as it asks."""
+    train, verify = args.data / "train", args.data / "verify"
+    asked = data.question_rows(train)
+    claims = data.support_rows(train, verify)
+    claims = [
+        replace(row, relevant=True) if row.source in data.CLAIMS_THAT_SEARCH and row.support == "supported" else row
+        for row in claims
+    ]
+    passages = data.own_passages("train")
+    if args.own is not None:
+        passages = Random(args.seed).sample(passages, min(len(passages), args.own))
+    own = [row for _, row in data.own_rows(passages)]
+    cache = args.out / "mined.json"
+    if cache.exists():
+        mined = json.loads(cache.read_text())
+    else:
+        mined = mine.mine([*asked, *claims, *own], encoder, args.trunk / "model.safetensors", rng)
+        cache.write_text(json.dumps(mined))
+    units = data.into_units(asked, mined, rng)
+    for row in claims:
+        others = rng.sample(mined.get(row.query, []), min(1, len(mined.get(row.query, [])))) if row.relevant else []
+        units.append(
+            [row, *(Row(row.query, text, row.source + "/mined", "unsupported", None, None, False) for text in others)]
+        )
+    if args.share < 1:
+        units = rng.sample(units, int(args.share * len(units)))
+    for _ in range(args.own_times):
+        units += data.into_units([row for row in own if row.support is None], mined, rng)
+        units += [[row] for row in own if row.support is not None]
+    return units
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder with train/ and verify/")
+    parser.add_argument("--trunk", type=Path, required=True, help="folder with model.safetensors and tokenizer.json")
+    parser.add_argument("--out", type=Path, required=True, help="folder of checkpoints and the log")
+    parser.add_argument("--start", type=Path, help="a checkpoint of another run to start from")
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--share", type=float, default=1.0, help="share of the open sets")
+    parser.add_argument("--own", type=int, help="how many of the project's passages (all)")
+    parser.add_argument("--own-times", type=int, default=2, help="how often an epoch has the project's items")
+    parser.add_argument("--tokens", type=int, default=4_096, help="tokens of a batch")
+    parser.add_argument("--rate", type=float, default=1e-4)
+    parser.add_argument("--head-rate", type=float, default=4e-4)
+    parser.add_argument("--minutes", type=float, default=600.0, help="stop after that time; the next run goes on")
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    started_s = time.time()
+    args.out.mkdir(parents=True, exist_ok=True)
+    keep_memory()
+    encoder = Encoder(args.trunk / "tokenizer.json")
+    rng = Random(args.seed)
+    all_batches = []
+    for epoch in range(args.epochs):
+        units = encode_units(units_of(args, encoder, rng), encoder)
+        all_batches += list(batches(units, args.tokens, Random(args.seed * 1_000 + epoch)))
+    print(f"{len(all_batches)} steps, prepared in {time.time() - started_s:.0f} s", flush=True)
+    training = Training(
+        args.trunk / "model.safetensors",
+        rate=args.rate,
+        head_rate=args.head_rate,
+        steps=len(all_batches),
+        start=args.start,
+        seed=args.seed,
+    )
+    if (args.out / "checkpoint.pt").exists():
+        training.load(args.out / "checkpoint.pt")
+    done = run(training, all_batches, args.out, until_s=started_s + 60 * args.minutes)
+    print("done" if done else "stopped, goes on at the next start", flush=True)
+
+
+if __name__ == "__main__":
+    main()
