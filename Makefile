@@ -16,7 +16,7 @@ ENVS = .venv/.ready $(patsubst %,.local/env/%/.ready,ministack sam models schema
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down build deploy rehearse status test test-rest test-all test-long test-unit test-other drill pr lint hooks goals format docs wheel bench bench-env bench-quick bench-quality load invoke lock clean
+.PHONY: help setup demo up down build deploy rehearse status test test-rest test-all test-long test-unit test-other drill pr lint hooks goals format docs wheel bench bench-env bench-quick bench-quality load invoke reader-train reader-eval lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -113,6 +113,14 @@ wheel: .venv/.ready ## build dist/ragdrop-VERSION-py3-none-any.whl, client and c
 bench-quality: setup ## measure retrieval and answers on $$RAGDROP_EVAL_DATA and write the tables of docs/evidence/quality.md
 	@.venv/bin/python -m benchmarks --whole quality citations answers calibration
 
+# Hours on two cores; a run that was stopped goes on. MINUTES= stops it after that time.
+MINUTES ?= 600
+reader-train: setup .local/env/reader/.ready ## train the reader on $$RAGDROP_EVAL_DATA and models/reader/data, and write .local/reader/reader.onnx
+	@.local/env/reader/bin/python -m models.reader --data "$$RAGDROP_EVAL_DATA" --out .local/reader --minutes $(MINUTES)
+
+reader-eval: setup ## print the goals' table of models/reader/reader.onnx on $$RAGDROP_EVAL_DATA
+	@.local/env/models/bin/python -m models.reader.evaluate models/reader "$$RAGDROP_EVAL_DATA"
+
 PEERS = langchain llama_index haystack txtai
 bench-env: setup $(PEERS:%=.local/env/peer-%/.ready) ## install the frameworks that the benchmarks compare with
 
@@ -145,6 +153,8 @@ lock: .venv/.uv ## resolve every requirements file again
 	@$(COMPILE) --upgrade requirements/checkov.in -o requirements/checkov.txt
 	@$(COMPILE) --upgrade requirements/uv.in -o requirements/uv.txt
 	@$(COMPILE) --upgrade requirements/models.in -o requirements/models.txt
+	@$(COMPILE) --upgrade requirements/reader.in -o requirements/reader.txt
+	@$(COMPILE) --upgrade --no-deps requirements/reader-nodeps.in -o requirements/reader-nodeps.txt
 	@$(COMPILE) --upgrade requirements/multilingual.in -o requirements/multilingual.txt
 	@$(COMPILE) --upgrade requirements/ocr.in -o requirements/ocr.txt
 	@$(COMPILE) --upgrade requirements/plots.in -o requirements/plots.txt
@@ -182,6 +192,7 @@ INSTALL = $(UV) pip install --quiet --link-mode=copy --python
 
 .local/env/models/.ready: requirements/models-nodeps.txt
 .local/env/llamacpp/.ready: requirements/llamacpp-nodeps.txt
+.local/env/reader/.ready: requirements/reader-nodeps.txt
 .local/env/peer-txtai/.ready: requirements/peer-txtai-nodeps.txt
 
 .local/env/%/.ready: requirements/%.txt .venv/.uv

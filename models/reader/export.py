@@ -156,9 +156,7 @@ def _heads(g: Graph, network: Network, hidden: str) -> None:
 
 def export(checkpoint: Path, target: Path, *, exact: bool = False) -> str:
     """Write *target*; with *exact* the weights stay float32.  The SHA-256 of the file."""
-    network = Network()
-    network.load_state_dict(torch.load(checkpoint, weights_only=True)["network"])
-    model = graph_of(network.eval())
+    model = graph_of(Network.read(checkpoint).eval())
     if exact:
         onnx.save(model, target)
     else:

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-LAYERS, WIDTH, HEADS, INNER, VOCABULARY, POSITIONS = 6, 384, 12, 1536, 30_522, 512
+WIDTH, HEADS, INNER, VOCABULARY, POSITIONS = 384, 12, 1536, 30_522, 512
 EPSILON = 1e-12
 SUPPORT = ("supported", "contradicted", "neutral")
 """The classes of the support head, in the order of its outputs."""
@@ -54,13 +54,13 @@ class Layer(nn.Module):
 class Network(nn.Module):
     """Trunk and heads."""
 
-    def __init__(self) -> None:
+    def __init__(self, layers: int = 6) -> None:
         super().__init__()
         self.words = nn.Embedding(VOCABULARY, WIDTH)
         self.positions = nn.Embedding(POSITIONS, WIDTH)
         self.types = nn.Embedding(2, WIDTH)
         self.norm = nn.LayerNorm(WIDTH, eps=EPSILON)
-        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.layers = nn.ModuleList(Layer() for _ in range(layers))
         self.features = nn.ModuleDict(
             {name: nn.Linear(3 * WIDTH, WIDTH) for name in ("relevance", "answerable", "support")}
         )
@@ -101,8 +101,19 @@ class Network(nn.Module):
             out["relevance"].squeeze(1), out["answerable"].squeeze(1), out["support"], edges[:, :, 0], edges[:, :, 1]
         )
 
+    @classmethod
+    def read(cls, checkpoint: Path) -> Network:
+        """The network of a checkpoint, in float32."""
+        weights = torch.load(checkpoint, weights_only=True)["network"]
+        network = cls(1 + max(int(name.split(".")[1]) for name in weights if name.startswith("layers.")))
+        network.load_state_dict(weights)
+        return network
+
     def load_trunk(self, path: Path) -> None:
-        """Take the trunk's weights from a safetensors file with the names of Hugging Face's BERT."""
+        """Take the trunk's weights from a safetensors file with the names of Hugging Face's BERT.
+
+        Of a deeper trunk layers at even distances are taken, the first and the last among them.
+        """
         given = {name.removeprefix("bert."): value for name, value in load_file(path).items()}
 
         def copy(target: nn.Parameter, name: str) -> None:
@@ -112,8 +123,10 @@ class Network(nn.Module):
             copy(getattr(self, own).weight, f"embeddings.{name}_embeddings.weight")
         copy(self.norm.weight, "embeddings.LayerNorm.weight")
         copy(self.norm.bias, "embeddings.LayerNorm.bias")
+        depth = 1 + max(int(name.split(".")[2]) for name in given if name.startswith("encoder.layer."))
+        apart = (depth - 1) / max(1, len(self.layers) - 1)
         for number, layer in enumerate(self.layers):
-            at = f"encoder.layer.{number}."
+            at = f"encoder.layer.{round(number * apart)}."
             for kind in ("weight", "bias"):
                 parts = [given[f"{at}attention.self.{part}.{kind}"] for part in ("query", "key", "value")]
                 getattr(layer.query_key_value, kind).data.copy_(torch.cat(parts))

