@@ -31,7 +31,7 @@ from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, RagdropError
-from ragdrop.ports.indexes import SOME_BYTES, IndexFaults, Reading
+from ragdrop.ports.indexes import SOME_BYTES, BytesToRead, IndexFaults
 from ragdrop.ports.search_services import SearchableIndex
 
 _BM25_K1, _BM25_B = 1.2, 0.75  # the usual ones, those of Lucene and FTS5 too
@@ -149,7 +149,7 @@ class MemoryChunkIndex:
     def faults(self, index: IndexRef, deadline: Deadline) -> IndexFaults:
         return IndexFaults()
 
-    def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:
+    def verify(self, index: IndexRef, deadline: Deadline, reading: BytesToRead = SOME_BYTES) -> int | None:
         self._called("verify", deadline)
         return None
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 from typing import TYPE_CHECKING
 
 from ragdrop.operate.sweep import SweepReport
-from ragdrop.ports.indexes import ALL_BYTES, SOME_BYTES, Reading
+from ragdrop.ports.indexes import ALL_BYTES, SOME_BYTES, BytesToRead
 from ragdrop_cli.folder_files import shown
 from ragdrop_cli.output import FAILED
 
@@ -302,7 +302,7 @@ def sweep(
         try:
             with packages():
                 step = deployment.sweep_tenants
-            reading = Reading(ALL_BYTES, progress=_shown(each.name)) if verify else SOME_BYTES
+            reading = BytesToRead(ALL_BYTES, progress=_shown(each.name)) if verify else SOME_BYTES
             until = Deadline.after(LONGEST_SWEEP_S)
             report = step.one(each.name, until, reading=reading, dry_run=dry_run, allow_mass_delete=allow_mass_delete)
         except RagdropError as error:

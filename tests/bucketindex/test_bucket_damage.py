@@ -15,7 +15,7 @@ from bucketindex.views import Views
 from ragdrop.domain.chunks import CandidateQuery, Filters
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import IndexLostError
-from ragdrop.ports.indexes import ALL_BYTES, NAMES_ALONE, Reading
+from ragdrop.ports.indexes import ALL_BYTES, NAMES_ALONE, BytesToRead
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
 from tests.bucketindex.bucket_environments import Bucket
@@ -260,7 +260,7 @@ def test_of_a_large_index_a_share_is_read_every_ten_minutes_and_decay_is_found_w
     def hour() -> None:
         while bucket.now_s < begun_s + 3_600:
             bucket.now_s += 600
-            durable.verify(writer.ref, now(), Reading(0, progress=lambda done, _of: read_bytes.append(done)))
+            durable.verify(writer.ref, now(), BytesToRead(0, progress=lambda done, _of: read_bytes.append(done)))
 
     with pytest.raises(IndexLostError, match="is damaged"):
         hour()
@@ -277,7 +277,7 @@ def test_the_next_run_continues_where_time_was_over_for_the_last_one(bucket: Buc
     files = SegmentFiles(bucket.state, tmp_path / "files", max_bytes=1 << 30)
     durable = DurableCopies(bucket.state, Views(bucket.manifests, files), files, small_bytes=0)
 
-    durable.verify(writer.ref, Deadline.after(RESERVE_S - 1), Reading(ALL_BYTES))  # too late to read anything
+    durable.verify(writer.ref, Deadline.after(RESERVE_S - 1), BytesToRead(ALL_BYTES))  # too late to read anything
     with pytest.raises(IndexLostError, match="is damaged"):
         durable.verify(writer.ref, now(), NAMES_ALONE)
 

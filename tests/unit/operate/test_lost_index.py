@@ -13,7 +13,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import IndexLostError
-from ragdrop.ports.indexes import SOME_BYTES, Reading
+from ragdrop.ports.indexes import SOME_BYTES, BytesToRead
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
@@ -50,7 +50,7 @@ class DamagedIndex(MemoryChunkIndex):
 
     is_damaged = False
 
-    def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:
+    def verify(self, index: IndexRef, deadline: Deadline, reading: BytesToRead = SOME_BYTES) -> int | None:
         if self.is_damaged:
             raise IndexLostError("an index file is damaged")
         return super().verify(index, deadline, reading)

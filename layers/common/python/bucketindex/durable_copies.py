@@ -12,7 +12,7 @@ from bucketindex.views import Views
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import IndexLostError
-from ragdrop.ports.indexes import SMALL_BYTES, IndexFaults, Reading
+from ragdrop.ports.indexes import SMALL_BYTES, BytesToRead, IndexFaults
 from ragdrop.ports.object_store import ListedObject, ObjectStore
 
 logger = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class DurableCopies:
         sound = sum(each.chunks for each in compared.manifest.segments if each.name not in compared.faults)
         return IndexFaults(tuple(compared.faults.values()), chunks=sound)
 
-    def verify(self, index: IndexRef, deadline: Deadline, reading: Reading) -> int:
+    def verify(self, index: IndexRef, deadline: Deadline, reading: BytesToRead) -> int:
         """Compare by one listing, read what was overwritten or is suspect, and those not read for longest.
 
         How much: at least what *reading* asks, and of an index over 64 MB as large a share as the time since the last

@@ -49,7 +49,7 @@ from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DeadlineError, DependencyError, IndexLostError
-from ragdrop.ports.indexes import SOME_BYTES, FindDead, IndexFaults, ManifestStore, Reading
+from ragdrop.ports.indexes import SOME_BYTES, BytesToRead, FindDead, IndexFaults, ManifestStore
 from ragdrop.ports.object_store import ObjectStore
 from ragdrop.ports.search_services import SearchableIndex
 
@@ -179,7 +179,7 @@ class BucketChunkIndex:
     def faults(self, index: IndexRef, deadline: Deadline) -> IndexFaults:
         return self._durable.faults(index, deadline)
 
-    def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:
+    def verify(self, index: IndexRef, deadline: Deadline, reading: BytesToRead = SOME_BYTES) -> int | None:
         return self._durable.verify(index, deadline, reading)
 
     def drop(self, index: IndexRef, deadline: Deadline) -> int:

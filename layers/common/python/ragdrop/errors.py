@@ -37,6 +37,7 @@
     - DeadlineError                 TIMEOUT -> 504
     - ScanUnfinishedError           never leaves: ingest continues with the scan
     - RerankError                   never leaves: the order stays as it was, with a warning
+    - ReaderError                   never leaves: rules alone decide, with a warning
   + ConfigurationError          the deployment is wrong        -> the first invocation fails, never one request
 
 Messages carry the offending value and the limit, never document text, another tenant's existence, or a secret.
@@ -290,6 +291,14 @@ class ScanUnfinishedError(DeadlineError):
 
 class RerankError(DependencyError):
     """The reranker did not score; whoever asked keeps the order that there was."""
+
+
+class ReaderError(DependencyError):
+    """The reader did not read; whoever asked continues without it.
+
+    `reason` is `unreadable`, `version` for a model of another version than the settings name, `refused` or
+    `unreachable`.
+    """
 
 
 class ConfigurationError(RagdropError):

@@ -27,7 +27,7 @@ from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import ConfigurationError, DatabaseError
-from ragdrop.ports.indexes import SOME_BYTES, IndexFaults, Reading
+from ragdrop.ports.indexes import SOME_BYTES, BytesToRead, IndexFaults
 from ragdrop.ports.shared_state import RetryPolicy
 from ragdrop_opensearch.client import (
     BLOCKED,
@@ -196,7 +196,7 @@ class OpenSearchChunkIndex:
     def faults(self, index: IndexRef, deadline: Deadline) -> IndexFaults:  # noqa: ARG002 - the port names it
         return IndexFaults()  # a client sees none: the server checks its files
 
-    def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:  # noqa: ARG002 - as above
+    def verify(self, index: IndexRef, deadline: Deadline, reading: BytesToRead = SOME_BYTES) -> int | None:  # noqa: ARG002 - as above
         """Forget what was read: the server checks the files of its shards, and searches of a damaged one fail."""
         self._ranges.forget()
         return None

@@ -14,7 +14,7 @@ from ragdrop.domain.documents import Detail, Head
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import IndexLostError
 from ragdrop.ingest.revision_store import RevisionStore, StoredRevision
-from ragdrop.ports.indexes import SOME_BYTES, ChunkIndex, Reading
+from ragdrop.ports.indexes import SOME_BYTES, BytesToRead, ChunkIndex
 from ragdrop.ports.registry import Registry, head_pages
 from ragdrop.ports.search_services import Metrics
 
@@ -44,7 +44,7 @@ class RebuildIndex:
     metrics: Metrics
 
     def __call__(
-        self, tenant: Tenant, deadline: Deadline, reading: Reading = SOME_BYTES, *, dry_run: bool = False
+        self, tenant: Tenant, deadline: Deadline, reading: BytesToRead = SOME_BYTES, *, dry_run: bool = False
     ) -> Rebuilt:
         """Verify the index and write back what is missing.
 

@@ -17,7 +17,7 @@ from ragdrop.ingest.reconcile import MergeSegments
 from ragdrop.operate.golden_questions import GoldenRuns
 from ragdrop.operate.rebuild_index import RebuildIndex, Rebuilt
 from ragdrop.operate.sweep import Sweep, SweepReport
-from ragdrop.ports.indexes import NAMES_ALONE, SOME_BYTES, Reading
+from ragdrop.ports.indexes import NAMES_ALONE, SOME_BYTES, BytesToRead
 from ragdrop.ports.registry import Registry
 
 logger = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class SweepTenants:
         name: str,
         deadline: Deadline,
         *,
-        reading: Reading = SOME_BYTES,
+        reading: BytesToRead = SOME_BYTES,
         dry_run: bool = False,
         allow_mass_delete: bool = False,
     ) -> SweepReport:
@@ -119,7 +119,7 @@ class SweepTenants:
         first = int(self.clock() // period_s) % len(names) if names else 0
         return names[first:] + names[:first]
 
-    def _rebuilt(self, tenant: Tenant, deadline: Deadline, reading: Reading, *, dry_run: bool) -> Rebuilt:
+    def _rebuilt(self, tenant: Tenant, deadline: Deadline, reading: BytesToRead, *, dry_run: bool) -> Rebuilt:
         """Rebuild the tenant's index, and the bucket index next to an OpenSearch."""
         rebuilt = self.rebuild_index(tenant, deadline, reading, dry_run=dry_run)
         if tenant.active.engine == "bucket":

@@ -17,7 +17,7 @@ ALL_BYTES = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class BytesToRead:
     """How much of an index `verify` reads: *least_bytes*, those not read for longest, and all parts named *suspects*.
 
     `progress` gets the bytes that were read so far, and those of the index.
@@ -28,8 +28,8 @@ class Reading:
     progress: Callable[[int, int], None] = field(default=lambda _done, _of: None, compare=False)
 
 
-NAMES_ALONE = Reading(least_bytes=0)
-SOME_BYTES = Reading()
+NAMES_ALONE = BytesToRead(least_bytes=0)
+SOME_BYTES = BytesToRead()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class ChunkIndex(SearchableIndex, Protocol):
     def faults(self, index: IndexRef, deadline: Deadline) -> IndexFaults:
         """What is missing or was overwritten, by names, sizes and ETags: cheap, as no content is read."""
 
-    def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:
+    def verify(self, index: IndexRef, deadline: Deadline, reading: BytesToRead = SOME_BYTES) -> int | None:
         """Return if what is stored of the tenant is there and, as far as *reading* goes, what was written.
 
         Returns:

@@ -1,4 +1,4 @@
-"""Embedding and chat models."""
+"""Embedding models, chat models and readers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -75,3 +75,36 @@ class ModelList(Protocol):
 
         Raises DependencyError: it did not answer, or refused; `service` names it.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a passage is worth to a question or a claim; all but the answer are probabilities in [0, 1].
+
+    Args:
+        relevance: The passage serves the question.
+        answerable: The passage answers the question.
+        supported: The passage supports the claim.
+        contradicted: The passage says otherwise than the claim.
+        answer: Code points of the likeliest answer in the passage, whether or not it answers; None without a word.
+    """
+
+    relevance: float
+    answerable: float
+    supported: float
+    contradicted: float
+    answer: tuple[int, int] | None = None
+
+
+class Reader(Protocol):
+    """Reads a question or a claim against a passage.  It was trained on English.
+
+    A passage longer than its window is read in windows that overlap by a quarter.  Relevance, `answerable` with its
+    answer, and `supported` are those of the best window.  `contradicted` is that of the window where one of both is
+    highest.
+
+    Raises ReaderError, DeadlineError with the stage `read`, or CircuitOpenError.
+    """
+
+    def read(self, pairs: Sequence[tuple[str, str]], deadline: Deadline) -> list[Reading]:
+        """One reading a pair of query and passage, in order; an empty list costs no call."""

@@ -11,7 +11,7 @@ from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef, engine_of
 from ragdrop.errors import ConfigurationError
-from ragdrop.ports.indexes import SOME_BYTES, ChunkIndex, IndexFaults, LayeredIndex, Reading
+from ragdrop.ports.indexes import SOME_BYTES, BytesToRead, ChunkIndex, IndexFaults, LayeredIndex
 from ragdrop.ports.search_services import SearchableIndex
 
 GROUP = "ragdrop.indexes"  # of entry points: what connects to an engine, by the engine's name
@@ -106,7 +106,7 @@ class RoutedIndex:
     def faults(self, index: IndexRef, deadline: Deadline) -> IndexFaults:
         return self._of(index).faults(index, deadline)
 
-    def verify(self, index: IndexRef, deadline: Deadline, reading: Reading = SOME_BYTES) -> int | None:
+    def verify(self, index: IndexRef, deadline: Deadline, reading: BytesToRead = SOME_BYTES) -> int | None:
         return self._of(index).verify(index, deadline, reading)
 
     def discard_damaged(self, index: IndexRef, deadline: Deadline) -> None:
