@@ -41,6 +41,7 @@ PASSED_ON = {
     "CHAT_MODELS": "ChatModels",
     "CHAT_API_KEY": "ChatApiKey",
     "RERANK_URL": "RerankUrl",
+    "READER_URL": "ReaderUrl",
     "OCR_URL": "OcrUrl",
     "RERANK_API_KEY": "RerankApiKey",
     "INDEX_PASSWORD": "IndexPassword",

@@ -37,6 +37,7 @@ URLS = {
     "CHAT_URL": "ChatUrl",
     "OCR_URL": "OcrUrl",
     "RERANK_URL": "RerankUrl",
+    "READER_URL": "ReaderUrl",
 }
 
 

@@ -10,6 +10,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import RagdropError, UnauthenticatedError
 from ragdrop.ports.message_queue import SUBSCRIBED, Wiring
+from ragdrop.ports.model_services import Reading
 from ragdrop.ports.registry import REFUSED
 from ragdrop.ports.telemetry import UNITS
 
@@ -93,6 +94,41 @@ class WordReranker:
             raise self.fail_with
         words = _words(query)
         return [len(words & _words(text)) / max(1, len(words)) for text in texts]
+
+
+class WordReader:
+    """Reads by words: what a passage has of the query's words supports it, unless one alone has a `not`.
+
+    The answer is the first word of the passage that the query does not have, else the first one.  `asked` keeps the
+    pairs of each call; `fail_with` is raised while it is set.
+    """
+
+    def __init__(self) -> None:
+        self.fail_with: RagdropError | None = None
+        self.asked: list[list[tuple[str, str]]] = []
+
+    def read(self, pairs: Sequence[tuple[str, str]], deadline: Deadline) -> list[Reading]:
+        if not pairs:
+            return []
+        deadline.timeout_s(1.0, stage="read")
+        self.asked.append(list(pairs))
+        if self.fail_with is not None:
+            raise self.fail_with
+        return [self._reading(query, passage) for query, passage in pairs]
+
+    def _reading(self, query: str, passage: str) -> Reading:
+        words, others = _words(query), _words(passage)
+        share = len(words & others) / max(1, len(words))
+        spans = [found.span() for found in re.finditer(r"\w+", passage)]
+        new = [(start, end) for start, end in spans if passage[start:end].casefold() not in words]
+        denied = ("not" in words) != ("not" in others)
+        return Reading(
+            share,
+            share if new else 0.0,
+            0.0 if denied else share,
+            share if denied else 0.0,
+            next(iter(new or spans), None),
+        )
 
 
 def _words(text: str) -> set[str]:

@@ -25,6 +25,7 @@ from localstack.processes import HOST, LaunchError, Process, await_health, choos
 from localstack.seed import push, ragdrop_json
 from localstack.services import clean_environment
 from tests.faults.proxy import FaultProxies, FaultProxy
+from tests.reader_server import reader_server, supporting
 
 SAMPLE = REPOSITORY / "localstack/sample-vault"
 TENANT, VAULT = "drill", "handbook"
@@ -40,7 +41,7 @@ SETTINGS = {
 SERVERS = ("index", "embedding", "chat")
 START_TIMEOUT_S = 60
 # What would name other servers than the drill's own.
-FOREIGN = ("EMBEDDING_", "CHAT_", "INDEX_", "AWS_", "RAGDROP_", "LOCALSTACK_", "EDGE_PORT")
+FOREIGN = ("EMBEDDING_", "CHAT_", "READER_", "INDEX_", "AWS_", "RAGDROP_", "LOCALSTACK_", "EDGE_PORT")
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ def harness(folder: Path, progress: Progress) -> Iterator[Harness]:
         before = {name: proxies.before(_port(stack[f"{name}_url"])) for name in SERVERS}
         emulator = _port(stack["endpoint_url"])
         before |= {service: proxies.before(emulator) for service in ("dynamodb", "s3")}
+        before["reader"] = proxies.before(_port(ending.enter_context(reader_server(supporting)).url))
         environment = _environment(stack, before)
         apps = {}
         for function in ("query", "generate"):
@@ -173,6 +175,7 @@ def _environment(stack: Mapping[str, Any], before: Mapping[str, FaultProxy]) -> 
     environment = clean_environment() | {name: str(value) for name, value in stack["environment"].items()} | SETTINGS
     for name in SERVERS:
         environment[f"{name.upper()}_URL"] = _through(stack[f"{name}_url"], before[name])
+    environment["READER_URL"] = f"http://{HOST}:{before['reader'].port}/v1"
     for service in ("dynamodb", "s3"):
         environment[f"AWS_ENDPOINT_URL_{service.upper()}"] = f"http://{HOST}:{before[service].port}"
     return environment

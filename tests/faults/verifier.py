@@ -50,6 +50,15 @@ VERIFIER_FAULTS = (
         for fault in ("refuse", "hang", "500", "garbage")
     ),
     VerifierFault("verifier by chat: a model that answers something else", settings={"VERIFIER": "chat"}),
+    VerifierFault("verifier by reader: well", settings={"VERIFIER": "reader"}, status="supported"),
+    *(
+        VerifierFault(f"verifier by reader: {fault}", settings={"VERIFIER": "reader"}, faults={"reader": fault})
+        for fault in ("refuse", "hang", "429", "500", "garbage")
+    ),
+    VerifierFault(
+        "verifier by reader: slow", settings={"VERIFIER": "reader"}, faults={"reader": "slow"}, status="supported"
+    ),
+    VerifierFault("verifier by reader: another version", settings={"VERIFIER": "reader", "READER_VERSION": "another"}),
 )
 
 

@@ -30,6 +30,7 @@ OTHER = {
     "CHAT_MODELS": "second",
     "CHAT_API_KEY": "chat-key",
     "RERANK_URL": "http://127.0.0.1:9/rerank",
+    "READER_URL": "http://127.0.0.1:9/read",
     "OCR_URL": "http://127.0.0.1:9/ocr",
     "RERANK_API_KEY": "rerank-key",
     "INDEX_PASSWORD": "index-password",

@@ -104,6 +104,18 @@ def test_all_problems_of_environment_and_document_are_reported_together_one_a_li
     ]
 
 
+@pytest.mark.parametrize("is_document", [True, False])
+def test_a_reader_that_is_to_judge_must_have_an_address(is_document: bool) -> None:
+    environ = REQUIRED if is_document else REQUIRED | {"VERIFIER": "reader"}
+    body = document(verifier="reader") if is_document else None
+    address = {"READER_URL": "http://127.0.0.1:8080/v1"}
+
+    with pytest.raises(ConfigurationError, match=r"VERIFIER: reader needs READER_URL, .* choose vectors"):
+        Settings.from_environment(environ, body)
+
+    assert Settings.from_environment(environ | address, body).verifier == "reader"
+
+
 def test_a_secret_under_a_wrong_name_in_the_document_is_not_shown() -> None:
     with pytest.raises(ConfigurationError, match="no such setting") as raised:
         Settings.from_environment(REQUIRED, document(openai_key="sk-secret", chat_api_key="sk-secret"))

@@ -10,8 +10,10 @@ from groundcheck import OpenClaim, Opinion
 from ragdrop.domain.chunks import Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import Curve, EmbeddingSpace
-from ragdrop.errors import GenerationError
-from ragdrop.models.verifiers import MOST_CACHED, ChatVerifier, SentenceVectorVerifier
+from ragdrop.errors import CircuitOpenError, GenerationError, ReaderError
+from ragdrop.models.verifiers import MOST_CACHED, ChatVerifier, ReaderThresholds, ReaderVerifier, SentenceVectorVerifier
+from ragdrop.ports.model_services import Reading
+from testing.memory_services import WordReader
 from tests.world import World
 
 SPACE = EmbeddingSpace("two", 2)
@@ -118,3 +120,131 @@ def test_a_judgement_that_cannot_be_read_is_an_error(world: World, said: str) ->
         ChatVerifier(world.chat).judge(CLAIMS, Deadline.after(5))
 
     assert failed.value.details["reason"] == "unreadable"
+
+
+class SaysOfPassages:
+    """A reader that gives each passage `(supported, contradicted)`; `calls` are the pairs of each call."""
+
+    def __init__(self, **of: tuple[float, float]) -> None:
+        self._of = of
+        self.calls: list[list[tuple[str, str]]] = []
+
+    def read(self, pairs: list[tuple[str, str]], deadline: Deadline) -> list[Reading]:
+        self.calls.append(pairs)
+        return [Reading(0.5, 0.5, *self._of[passage]) for _, passage in pairs]
+
+
+def read_by(reader: SaysOfPassages, *claims: OpenClaim) -> list[tuple[str, int | None]]:
+    thresholds = ReaderThresholds(verified=0.9, supported=0.5, contradicted=0.8)
+    found = ReaderVerifier(reader, thresholds).judge(claims, Deadline.after(5)).opinions  # type: ignore[arg-type] # lists
+    return [(each.status, each.passage) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("supported", "contradicted", "status"),
+    [
+        (0.9, 0.1, "verified"),
+        (0.89, 0.1, "supported"),
+        (0.5, 0.5, "supported"),
+        (0.49, 0.51, "unsupported"),
+        (0.2, 0.8, "contradicted"),
+        (0.2, 0.79, "unsupported"),
+    ],
+)
+def test_thresholds_make_a_status_of_what_the_reader_says(supported: float, contradicted: float, status: str) -> None:
+    [(found, passage)] = read_by(SaysOfPassages(a=(supported, contradicted)), OpenClaim("It is red.", ("a",)))
+
+    assert (found, passage) == (status, None if status == "unsupported" else 0)
+
+
+def test_the_best_passage_decides_and_support_is_stronger_than_another_passages_contradiction() -> None:
+    reader = SaysOfPassages(far=(0.1, 0.1), denies=(0.0, 0.99), says=(0.95, 0.0), denies_a_bit=(0.1, 0.85))
+
+    found = read_by(
+        reader,
+        OpenClaim("It is red.", ("far", "denies", "says")),
+        OpenClaim("It is blue.", ("denies_a_bit", "far", "denies")),
+    )
+
+    assert found == [("verified", 2), ("contradicted", 2)]
+
+
+def test_all_claims_are_read_in_one_call_and_none_cost_no_call() -> None:
+    reader = SaysOfPassages(a=(0.6, 0.1), b=(0.1, 0.1))
+
+    found = read_by(reader, OpenClaim("One.", ("a", "b")), OpenClaim("Two.", ()), OpenClaim("Three.", ("b", "a")))
+
+    assert found == [("supported", 0), ("unsupported", None), ("supported", 1)]
+    assert reader.calls == [[("One.", "a"), ("One.", "b"), ("Three.", "b"), ("Three.", "a")]]
+    assert (read_by(reader), len(reader.calls)) == ([], 1)
+
+
+def test_what_is_not_english_is_not_read_so_that_the_rules_decide() -> None:
+    reader = SaysOfPassages(**{"It is red.": (0.99, 0.0), "Die Pumpe ist nicht rot.": (0.99, 0.0)})
+
+    found = read_by(
+        reader,
+        OpenClaim("Die Pumpe ist rot.", ("It is red.",)),
+        OpenClaim("La pompa è nella cantina.", ("It is red.",)),
+        OpenClaim("The pump is red.", ("Die Pumpe ist nicht rot.", "It is red.")),
+    )
+
+    assert found == [("unsupported", None), ("unsupported", None), ("verified", 1)]
+    assert reader.calls == [[("The pump is red.", "It is red.")]]
+
+
+CLAIM = [OpenClaim("The pump is red.", ("The pump is red and old.",))]
+
+
+def reading_world(reader: WordReader) -> World:
+    world = World(settings={"VERIFIER": "reader", "READER_URL": "http://127.0.0.1:1", "BREAKER_THRESHOLD": "2"})
+    world.app.ports.reader = reader
+    return world
+
+
+def test_the_setting_lets_the_reader_judge_and_what_it_read_is_not_read_again() -> None:
+    reader = WordReader()
+    verifier = reading_world(reader).app.ports.claim_verifier
+    assert verifier is not None
+
+    for _ in range(2):
+        [opinion] = verifier.judge(CLAIM, Deadline.after(5)).opinions
+        assert (opinion.status, opinion.passage) == ("verified", 0)
+
+    assert reader.asked == [[("The pump is red.", "The pump is red and old.")]]
+
+
+def test_a_reader_that_fails_opens_its_breaker_and_what_was_read_needs_neither() -> None:
+    reader = WordReader()
+    verifier = reading_world(reader).app.ports.claim_verifier
+    assert verifier is not None
+    verifier.judge(CLAIM, Deadline.after(5))
+    reader.fail_with = ReaderError("down", service="reader", reason="unreachable")
+    others = [OpenClaim("The pump is old.", CLAIM[0].passages)]
+
+    for _ in range(2):
+        with pytest.raises(ReaderError):
+            verifier.judge(others, Deadline.after(5))
+    with pytest.raises(CircuitOpenError):
+        verifier.judge(others, Deadline.after(5))
+
+    assert verifier.judge(CLAIM, Deadline.after(5)).opinions
+
+
+@pytest.mark.parametrize("reason", ["unreadable", "version"])
+def test_a_reader_that_answers_wrongly_is_there_so_its_breaker_stays_closed(reason: str) -> None:
+    reader = WordReader()
+    verifier = reading_world(reader).app.ports.claim_verifier
+    assert verifier is not None
+    reader.fail_with = ReaderError("odd", service="reader", retryable=reason != "version", reason=reason)
+
+    for _ in range(5):
+        with pytest.raises(ReaderError):
+            verifier.judge(CLAIM, Deadline.after(5))
+
+
+def test_without_a_reader_all_is_as_it_was(world: World) -> None:
+    ports = world.app.ports
+
+    assert (ports.reader, ports.guarded_reader) == (None, None)
+    assert isinstance(ports.claim_verifier, SentenceVectorVerifier)

@@ -73,7 +73,7 @@ SECONDS = number(1, 3_600)
 TIMEOUT = number(1, 600)
 MILLISECONDS = whole(1, 60_000)
 ENTRIES = whole(0, 100_000)
-VERIFIERS = one_of("vectors", "chat", "rules")
+VERIFIERS = one_of("vectors", "reader", "chat", "rules")
 LEVELS = one_of("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 STACK: tuple[Place, ...] = ("environment",)
 """The place of a setting that a parameter or a resource of template.yaml decides."""
@@ -105,10 +105,11 @@ class Settings(Tunables):
     chat_api_key: str | None = setting(None, SECRET, "Key of the chat service", STACK)
     chat_timeout_s: float = setting(60, TIMEOUT, "Seconds of an attempt, at most the request's own deadline")
     chat_prices: dict[str, tuple[float, float]] = setting(dict, PRICES, "Prices of a million tokens, read and written")
-    verifier: Literal["vectors", "chat", "rules"] = setting(
+    verifier: Literal["vectors", "reader", "chat", "rules"] = setting(
         "vectors",
         VERIFIERS,
-        "Judge of sentences that [rules leave open](api.md#statuses-of-sentences): embedding model, chat model, nobody",
+        "Judge of sentences that [rules leave open](api.md#statuses-of-sentences): embedding model, reader, chat model "
+        "or nobody",
     )
 
     ocr_url: str | None = setting(
@@ -117,6 +118,9 @@ class Settings(Tunables):
     rerank_url: str | None = setting(None, URL, "A reranker with `POST /rerank`, up to and with /v1", STACK)
     rerank_api_key: str | None = setting(None, SECRET, "Key of the reranker", STACK)
     rerank_model: str | None = setting(None, TEXT, "Its model; if unset the reranker's default")
+    reader_url: str | None = setting(None, URL, "A reader with `POST /read`, up to and with /v1", STACK)
+    reader_api_key: str | None = setting(None, SECRET, "Key of the reader", STACK)
+    reader_version: str | None = setting(None, TEXT, "Version that its model must have; if unset any")
 
     jwt_issuer: str | None = setting(None, TEXT, "Issuer of signed tokens that open the API; if unset none do", STACK)
     jwt_audience: str | None = setting(None, TEXT, "What the tokens' `aud` must name", STACK)
@@ -181,6 +185,8 @@ class Settings(Tunables):
         tokens = [bool(values.get(name)) for name in ("jwt_issuer", "jwt_audience", "jwt_jwks_url")]
         if any(tokens) and not all(tokens):
             problems.append("JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL must be set together")
+        if values.get("verifier") == "reader" and not values.get("reader_url"):
+            problems.append("VERIFIER: reader needs READER_URL, a server with POST /read; without one choose vectors")
         if problems:
             raise ConfigurationError("the settings are not usable:\n" + "\n".join(problems))
         return cls(**values | {name: None for name, value in values.items() if value == AUTO})

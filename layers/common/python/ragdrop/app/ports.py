@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ragdrop.ports.answer_services import ClaimVerifier, Prompter, Receipts
     from ragdrop.ports.indexes import ChunkIndex, ManifestStore
     from ragdrop.ports.message_queue import MessageQueue, WiringProbe
-    from ragdrop.ports.model_services import ChatModel, Embedder, ModelList
+    from ragdrop.ports.model_services import ChatModel, Embedder, ModelList, Reader
     from ragdrop.ports.object_store import ObjectStore
     from ragdrop.ports.reading import Parser, Splitter, TextRecognizer
     from ragdrop.ports.registry import HopLimits, Registry, RequestCounts, TokenVerifier
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ragdrop.resilience.breakers import Breakers, Retries
 
 RERANK_TIMEOUT_S = 10
+READER_TIMEOUT_S = 10
 OCR_TIMEOUT_S = 60  # a page takes a small CPU seconds
 SHARE_OF_DISK = 0.8  # of /tmp, for copies of segments
 MAX_COPIES_BYTES = 4 << 30  # a laptop's disk is larger than that of a function
@@ -254,13 +255,25 @@ class Ports:
         return HttpReranker(http, model=settings.rerank_model)
 
     @cached_property
+    def reader(self) -> Reader | None:
+        settings = self.settings
+        if settings.reader_url is None:
+            return None
+        from ragdrop.models.reader import HttpReader
+
+        http = self._http(settings.reader_url, settings.reader_api_key, READER_TIMEOUT_S)
+        return HttpReader(http, version=settings.reader_version)
+
+    @cached_property
     def claim_verifier(self) -> ClaimVerifier | None:
         """What judges claims that rules leave open, behind the breaker of its service; None if VERIFIER is `rules`."""
         from ragdrop.domain.models import for_space
-        from ragdrop.models.verifiers import ChatVerifier, SentenceVectorVerifier
+        from ragdrop.models.verifiers import ChatVerifier, ReaderVerifier, SentenceVectorVerifier
 
         if self.settings.verifier == "chat":
             return ChatVerifier(self.guarded_chat)
+        if self.settings.verifier == "reader" and self.guarded_reader is not None:
+            return ReaderVerifier(self.guarded_reader)
         if self.settings.verifier != "vectors":
             return None
         space = self.settings.seed_index().space
@@ -357,6 +370,15 @@ class Ports:
     @cached_property
     def guarded_reranker(self) -> Reranker | None:
         return None if self.reranker is None else self._guarded(self.reranker, "rerank")
+
+    @cached_property
+    def guarded_reader(self) -> Reader | None:
+        """The reader behind its breaker, and a cache before both: what was read needs no service."""
+        if self.reader is None:
+            return None
+        from ragdrop.models.reader import CachedReader
+
+        return CachedReader(self._guarded(self.reader, "reader"))
 
     @cached_property
     def guarded_chat(self) -> ChatModel:

@@ -10,7 +10,6 @@ import importlib
 import json
 import math
 import os
-import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -29,11 +28,10 @@ MAX_QUERY_TOKENS = 96
 MAX_PAIR_TOKENS = 320  # with [CLS] and twice [SEP]
 MAX_ANSWER_TOKENS = 40
 MAX_BATCH_TOKENS = 2_048  # with padding
-SMALL_BATCH_TOKENS = 256  # a smaller batch is not worth a thread of its own
+SMALL_BATCH_TOKENS = 256  # a smaller batch is not worth a separate thread
 SMALL_REQUEST_TOKENS = 4_096  # a request up to this size never queues behind a larger one
 MAX_THREADS = 4
 _INPUTS, _OUTPUTS = ["tokens", "types", "mask"], ["scores", "edges"]
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +81,9 @@ class _Window(NamedTuple):
 
 
 class OnnxReader:
-    """A Reader with a model of its own; several threads may call it.
+    """A Reader whose model runs in this process; several threads may call it.
 
-    Each batch has one thread, and several batches run at once.  Small requests have threads of their own.
+    Each batch has one thread, and several batches run at once.  Small requests have separate threads.
 
     Args:
         folder: Holds reader.onnx and reader.json.
@@ -140,7 +138,8 @@ class OnnxReader:
             deadline.timeout_s(math.inf, stage=STAGE)
             for text in pair:
                 if text not in known:
-                    encoded = self._tokenizer.encode(_SURROGATES.sub("\ufffd", text), add_special_tokens=False)
+                    whole = text.encode(errors="replace").decode()  # half a surrogate pair becomes a `?`
+                    encoded = self._tokenizer.encode(whole, add_special_tokens=False)
                     known[text] = encoded.ids, encoded.offsets
             query = known[pair[0]][0][:MAX_QUERY_TOKENS]
             ids, offsets = known[pair[1]]

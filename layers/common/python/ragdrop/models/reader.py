@@ -41,7 +41,8 @@ class HttpReader:
         return found
 
     def _read(self, pairs: Sequence[tuple[str, str]], deadline: Deadline) -> list[Reading]:
-        body = {"model": MODEL, "pairs": [list(pair) for pair in pairs]}
+        texts = [[text.encode(errors="replace").decode() for text in pair] for pair in pairs]  # no half surrogate pairs
+        body = {"model": MODEL, "pairs": texts}
         try:
             response = self._http.post("/read", body, deadline, stage=STAGE)
         except httpx.TransportError as exc:

@@ -70,7 +70,8 @@ class ClaimVerifier(Protocol):
     `reads_relations` says whether it can tell that a passage states a claim.  One that cannot never says `verified`,
     and is not asked about claims that have evidence already.
 
-    Raises EmbeddingServiceError or GenerationError, whichever service it asks, CircuitOpenError or DeadlineError.
+    Raises EmbeddingServiceError, ReaderError or GenerationError, whichever service it asks, CircuitOpenError or
+    DeadlineError.
     """
 
     reads_relations: bool
