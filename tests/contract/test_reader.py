@@ -11,14 +11,19 @@ from typing import Any
 
 import pytest
 
+from groundcheck import Passage
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DeadlineError, ReaderError
+from ragdrop.generate.citations import VerifyAnswer
 from ragdrop.models.http import OpenAiHttp
 from ragdrop.models.reader import MAX_PAIRS, MODEL, HttpReader
 from ragdrop.ports.model_services import Reader, Reading
 from ragdrop.resilience.breakers import Retries
 from testing.memory_services import WordReader
-from tests.reader_server import ReaderServer, by_words, reader_server
+from tests.faults.proxy import FaultProxies
+from tests.faults.verifier import ANSWER, SOURCE, VERIFIER_FAULTS, VerifierFault
+from tests.reader_server import ReaderServer, by_words, reader_server, supporting
+from tests.world import World
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = os.environ.get("RAGDROP_MODELS_PYTHON", "")
@@ -141,7 +146,8 @@ def test_a_pair_has_the_same_reading_alone_and_among_others(reader: Reader) -> N
     [alone] = reader.read([PAIRS[0]], Deadline.after(30))
     among = reader.read([*others, PAIRS[0], *others], Deadline.after(30))[len(others)]
 
-    assert numbers(among) == pytest.approx(numbers(alone), abs=0.1)  # 8 bits, scaled by what is in the batch
+    assert numbers(among) == pytest.approx(numbers(alone), abs=1e-6)
+    assert among.answer == alone.answer
 
 
 def test_a_long_passage_is_read_to_its_end(reader: Reader) -> None:
@@ -291,3 +297,19 @@ def test_a_server_that_is_not_there_is_an_error() -> None:
         HttpReader(http).read(PAIRS[:1], Deadline.after(5))
 
     assert failed.value.details["reason"] == "unreachable"
+
+
+@pytest.mark.parametrize(
+    "fault", [each for each in VERIFIER_FAULTS if "by reader" in each.name], ids=lambda each: each.name
+)
+def test_each_fault_of_the_drill_leads_to_the_status_of_its_row(fault: VerifierFault) -> None:
+    with FaultProxies() as proxies, reader_server(supporting) as server:
+        proxy = proxies.before(int(server.url.split(":")[2].partition("/")[0]))
+        proxy.set(fault.faults.get("reader", "pass"))
+        settings = {**fault.settings, "READER_URL": f"http://127.0.0.1:{proxy.port}/v1"}
+        verify = VerifyAnswer(World(settings=settings).app.ports.claim_verifier)
+
+        found = verify(ANSWER, [Passage(SOURCE, id="source")], Deadline.after(6))
+
+    assert [each.status for each in found.sentences] == [fault.status]
+    assert bool(found.warnings) == (fault.status != "supported")

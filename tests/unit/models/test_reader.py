@@ -13,7 +13,7 @@ import pytest
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import ConfigurationError, ReaderError
-from ragdrop.models.onnx_reader import MAX_BATCH_TOKENS, OnnxReader, even_batches, merged_windows, window_starts
+from ragdrop.models.onnx_reader import OnnxReader, merged_windows, window_starts
 from ragdrop.models.reader import CachedReader
 from ragdrop.ports.model_services import Reading
 from testing.memory_services import WordReader
@@ -63,23 +63,6 @@ def test_a_failure_is_not_cached_and_what_was_read_before_needs_no_reader() -> N
     reader.fail_with = None
 
     assert cached.read([("b", "text")], NOW) == WordReader().read([("b", "text")], NOW)
-
-
-@pytest.mark.parametrize(
-    ("lengths", "threads"),
-    [([200] * 10, 2), ([7] * 3, 4), ([9, 320, 40, 8, 300] * 40, 2), ([500] * 2, 2), ([3_000], 1)],
-)
-def test_every_text_is_in_one_batch_and_no_batch_is_too_large(lengths: list[int], threads: int) -> None:
-    batches = even_batches(lengths, threads)
-
-    assert sorted(place for batch in batches for place in batch) == list(range(len(lengths)))
-    for batch in batches:
-        assert len(batch) == 1 or len(batch) * max(lengths[place] for place in batch) <= MAX_BATCH_TOKENS
-
-
-def test_ten_passages_keep_two_threads_equally_busy_and_two_short_ones_are_one_batch() -> None:
-    assert sorted(map(len, even_batches([200] * 10, 2))) == [5, 5]
-    assert len(even_batches([20, 30], 2)) == 1
 
 
 @pytest.mark.parametrize("tokens", [0, 1, 219, 220, 221, 500, 5_000])

@@ -1,4 +1,4 @@
-"""Read pairs of texts by an endpoint with `POST /read`, and remember what was read."""
+"""Read pairs of texts by an endpoint with `POST /read`, and cache what was read."""
 
 import hashlib
 from collections.abc import Sequence
@@ -96,7 +96,7 @@ def read_item(item: dict[str, Any], passage: str) -> Reading:
 
 
 class CachedReader:
-    """A Reader that remembers readings by the SHA-256 of query and passage; the least recently used go first.
+    """A Reader that stores readings by the SHA-256 of query and passage; the least recently used go first.
 
     Args:
         reader: Reads what is not known.
