@@ -1,4 +1,4 @@
-"""From data to ONNX: `python -m models.reader --data DIR --out DIR [--minutes N]`; a run that was stopped goes on."""
+"""From data to ONNX: `python -m models.reader --data DIR --out DIR [--minutes N]`; a run that was stopped continues."""
 
 from __future__ import annotations
 

@@ -158,12 +158,21 @@ def into_units(rows: Iterable[Row], mined: dict[str, list[str]], rng: Random, *,
         for number, row in enumerate(good):
             near = bad[number * (most - 1) : (number + 1) * (most - 1)]
             found = mined.get(query, [])
-            wanted = min(most - 1 - len(near), 2, len(found))
-            others = [_not_relevant(row, text) for text in rng.sample(found, wanted)]
+            count = min(most - 1 - len(near), 2, len(found))
+            others = [_not_relevant(row, text) for text in rng.sample(found, count)]
             units.append([row, *near, *others])
         left = bad[len(good) * (most - 1) :] if good else bad
         units.extend([row] for row in left[:most])
     return units
+
+
+def squares(rows: Iterable[Row]) -> list[Unit]:
+    """The claims among *rows*, those on one passage together, at most six at a time."""
+    found: dict[str, Unit] = defaultdict(list)
+    for row in rows:
+        if row.support is not None:
+            found[row.passage].append(row)
+    return [unit[at : at + 6] for unit in found.values() for at in range(0, len(unit), 6)]
 
 
 def _not_relevant(row: Row, passage: str) -> Row:

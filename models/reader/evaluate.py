@@ -135,9 +135,9 @@ def _balanced(scorer: Scorer, lines: Sequence[dict[str, Any]]) -> Any:
     return round(float(balanced), 3), round(auc(scores[good, 0], scores[~good, 0]), 3)
 
 
-def refusals(right: Sequence[float], wrong: Sequence[float], kept: float = 0.88) -> float:
-    """The share of *wrong* (without an answer) under the threshold that lets *kept* of *right* through."""
-    threshold = np.quantile(np.asarray(right), 1 - kept)
+def refusals(right: Sequence[float], wrong: Sequence[float], passed: float = 0.88) -> float:
+    """The share of *wrong* (without an answer) under the threshold that lets *passed* of *right* through."""
+    threshold = np.quantile(np.asarray(right), 1 - passed)
     return float(np.mean(np.asarray(wrong) < threshold))
 
 

@@ -17,7 +17,7 @@ from models.reader.network import Network
 
 RANKS = (2, 24)
 """Ranks that are taken: the first are too often right as well, the last too easy."""
-KEPT = 4
+MINED = 4
 TOKENS_A_BATCH = 8_192
 
 
@@ -42,7 +42,7 @@ def embed(texts: Sequence[str], encoder: Encoder, trunk: Network) -> Tensor:
 
 
 def mine(rows: Iterable[Row], encoder: Encoder, trunk_weights: Path, rng: Random) -> dict[str, list[str]]:
-    """By query that has a relevant passage: up to KEPT near passages of the same set without the answer's words."""
+    """By query that has a relevant passage: up to MINED near passages of the same set without the answer's words."""
     trunk = Network()
     trunk.load_trunk(trunk_weights)
     trunk = trunk.to(torch.bfloat16)
@@ -69,5 +69,5 @@ def mine(rows: Iterable[Row], encoder: Encoder, trunk_weights: Path, rng: Random
                 near = [passages[number] for number in numbers if passages[number] not in own[query]][RANKS[0] :]
                 answer = answers.get(query)
                 near = [text for text in near if not answer or answer not in text.lower()]
-                mined[query] = rng.sample(near, min(KEPT, len(near)))
+                mined[query] = rng.sample(near, min(MINED, len(near)))
     return mined

@@ -1,4 +1,4 @@
-"""Train the reader: `python -m models.reader.train --data DIR --trunk DIR --out DIR`; a stopped run goes on."""
+"""Train the reader: `python -m models.reader.train --data DIR --trunk DIR --out DIR`; a stopped run continues."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from models.reader.network import SUPPORT, Network, Scores
 
 CHECKPOINT_S = 300.0
 WARM_UP, WEIGHT_DECAY, CLIP = 0.06, 0.01, 1.0
-WEIGHTS = {"support": 1.0, "answerable": 1.0, "span": 0.5, "listwise": 1.0, "relevance": 0.3}
+WEIGHTS = {"support": 1.0, "answerable": 1.0, "span": 0.5, "listwise": 1.0, "relevance": 0.3, "apart": 1.0}
 
 
 def losses(scores: Scores, units: Sequence[Sequence[Encoded]]) -> dict[str, Tensor]:
@@ -53,6 +53,8 @@ def losses(scores: Scores, units: Sequence[Sequence[Encoded]]) -> dict[str, Tens
         places = torch.tensor([rows[number].span or (0, 0) for number in edges])
         start = functional.cross_entropy(scores.start[edges].float(), places[:, 0])
         found["span"] = start + functional.cross_entropy(scores.end[edges].float(), places[:, 1])
+    if (apart := _apart(scores, units)) is not None:
+        found["apart"] = apart
     ranked, at = [], 0
     for unit in units:
         if len(unit) > 1 and unit[0].row.relevant:
@@ -65,6 +67,19 @@ def losses(scores: Scores, units: Sequence[Sequence[Encoded]]) -> dict[str, Tens
         right = torch.tensor([float(bool(rows[number].row.relevant)) for number in known])
         found["relevance"] = functional.binary_cross_entropy_with_logits(scores.relevance[known].float(), right)
     return found
+
+
+def _apart(scores: Scores, units: Sequence[Sequence[Encoded]]) -> Tensor | None:
+    """How far the odds of a true claim are from being above those of each other claim on its passage."""
+    odds = scores.support[:, 0].float() - torch.logsumexp(scores.support[:, 1:].float(), dim=1)
+    apart, at = [], 0
+    for unit in units:
+        true = [at + place for place, each in enumerate(unit) if each.row.support == "supported"]
+        others = [at + place for place, each in enumerate(unit) if each.row.support in ("contradicted", "neutral")]
+        if true and others:
+            apart.append(functional.softplus(odds[others][None, :] - odds[true][:, None]).mean())
+        at += len(unit)
+    return torch.stack(apart).mean() if apart else None
 
 
 def keep_memory() -> None:
@@ -219,7 +234,7 @@ def units_of(args: argparse.Namespace, encoder: Encoder, rng: Random) -> list[Un
         units = rng.sample(units, int(args.share * len(units)))
     for _ in range(args.own_times):
         units += data.into_units([row for row in own if row.support is None], mined, rng)
-        units += [[row] for row in own if row.support is not None]
+        units += data.squares(own)
     return units
 
 
@@ -238,7 +253,7 @@ def main(arguments: list[str] | None = None) -> bool:
     parser.add_argument("--tokens", type=int, default=4_096, help="tokens of a batch")
     parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--head-rate", type=float, default=4e-4)
-    parser.add_argument("--minutes", type=float, default=600.0, help="stop after that time; the next run goes on")
+    parser.add_argument("--minutes", type=float, default=600.0, help="stop after that time; the next run continues")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args(arguments)
     started_s = time.time()
@@ -263,7 +278,7 @@ def main(arguments: list[str] | None = None) -> bool:
     if (args.out / "checkpoint.pt").exists():
         training.load(args.out / "checkpoint.pt")
     done = run(training, all_batches, args.out, until_s=started_s + 60 * args.minutes)
-    print("done" if done else "stopped, goes on at the next start", flush=True)
+    print("done" if done else "stopped, continues at the next start", flush=True)
     return done
 
 

@@ -70,12 +70,12 @@ def test_an_answer_stands_in_its_passage() -> None:
         (("own_true",), ("own_false",), 0.06),
         (("other_true",), ("other_false",), 0.06),
         (("own_true", "other_true"), ("own_false", "other_false"), 0.06),
-        # what is not said needs a word of its own here and there
+        # what is not said needs a new word here and there
         (("own_true", "other_true"), ("own_unsaid", "other_unsaid"), 0.1),
         (("own_answered", "other_answered"), ("own_near", "other_near"), 0.1),
     ],
 )
-def test_counted_words_alone_are_at_chance(true: tuple[str, ...], false: tuple[str, ...], off: float) -> None:
+def test_lexical_overlap_is_at_chance(true: tuple[str, ...], false: tuple[str, ...], off: float) -> None:
     assert wins(shares(*true), shares(*false)) == pytest.approx(0.5, abs=off)
 
 
