@@ -38,7 +38,7 @@ build: setup ## build for AWS, native modules stripped and Python compiled: make
 	@.venv/bin/python -m localstack.build $(or $(ENV),dev)
 
 deploy: setup ## deploy what make build made to AWS with a new release: make deploy ENV=dev
-	@.venv/bin/python -m localstack.aws_deploy $(or $(ENV),dev)
+	@.venv/bin/python -m localstack.deploy $(or $(ENV),dev)
 
 rehearse: setup .local/env/awscli/.ready ## run every command of docs/deploy.md against the emulator, under ten minutes
 	@.venv/bin/python -m tests.faults.rehearsal

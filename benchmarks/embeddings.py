@@ -31,15 +31,15 @@ import httpx
 import uvicorn
 from starlette.applications import Starlette
 
-from localstack.models.embedding_server import Embedded, embedding_app
-from localstack.models.serving import serve
+from localstack.models.embedding import Embedded, embedding_routes
+from localstack.models.serving import application, serve
 from ragdrop.domain.chunks import Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 
 PYTHON = Path(".local/env/models/bin/python")
-SERVER = (str(PYTHON), "-m", "localstack.models.embedding_server")
 MODEL = "all-MiniLM-L6-v2"
+SERVER = (str(PYTHON), "-m", "localstack.models.server", "--embedding", MODEL)
 START_TIMEOUT_S = 120.0
 AT_ONCE = 500  # values of one statement; SQLite takes 999 in any build
 LOCK_TIMEOUT_S = 60.0
@@ -169,7 +169,8 @@ class LocalEmbeddings:
         stored = cache_folder() / f"{MODEL}.tokenizer.json"
         if not stored.exists():
             draft = stored.with_suffix(f".{os.getpid()}")
-            subprocess.run([*SERVER, "--write-tokenizer", str(draft)], check=True, timeout=60)  # noqa: S603 - our own
+            command = [str(PYTHON), "-m", "localstack.models.weights", str(draft)]
+            subprocess.run(command, check=True, timeout=60)  # noqa: S603 - our own
             draft.replace(stored)
         return stored.read_bytes()
 
@@ -360,11 +361,11 @@ def main() -> None:
     options = parser.parse_args()
     delay_s = options.delay_ms / 1_000
     if options.generated:
-        serve(embedding_app(GeneratedModel(delay_s, keeps=options.keep)), "127.0.0.1", options.port)
+        serve(application(embedding_routes(GeneratedModel(delay_s, keeps=options.keep))), "127.0.0.1", options.port)
         return
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # which uvicorn raises again: the model's server ends too
     with LocalEmbeddings() as model:
-        serve(embedding_app(CachedModel(model, delay_s)), "127.0.0.1", options.port)
+        serve(application(embedding_routes(CachedModel(model, delay_s))), "127.0.0.1", options.port)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ from benchmarks import records
 from benchmarks.change_script import steps
 from benchmarks.embeddings import TimedModel, in_thread
 from benchmarks.peers.process import NAMES, running, shared_node
-from localstack.models.embedding_server import embedding_app
+from localstack.models.embedding import embedding_routes
+from localstack.models.serving import application
 
 OWN = "ragdrop"
 IN_PROCESS = "txtai"  # its index is not in OpenSearch
@@ -95,7 +96,7 @@ def main() -> int:
     with (
         TemporaryDirectory(prefix="ragdrop-ingest-") as base,
         shared_node() as node,
-        in_thread(embedding_app(model)) as url,
+        in_thread(application(embedding_routes(model))) as url,
     ):
         folder = Path(base) / "files"
         for path, text in files.items():

@@ -7,12 +7,13 @@ import os
 import sys
 from pathlib import Path
 
+from localstack import opensearch
 from localstack.home import SHARED, Home, Progress, homes, read_json
 from localstack.launch_options import INDEXES, home_for, without_own
 from localstack.launcher import down, own_emulators, read_processes, up
 from localstack.processes import LaunchError
 from localstack.seed import WEB_PAGE, demo
-from localstack.services import answers, running_node
+from localstack.services import answers
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -63,14 +64,15 @@ def _show(home: Home, progress: Progress) -> bool:
     for process in processes:
         said = "running" if process.running else "NOT running"
         progress.say(f"  {process.name:10} {said}, port {process.port}, pid {process.pid}")
-    node = running_node(home) if home.name == "opensearch" else "not its own"
     if home.name == "opensearch":
-        progress.say(f"  opensearch {node or 'NOT running'}")
+        node = opensearch.find(home.root)
+        reached &= node is not None
+        progress.say(f"  opensearch {node.url if node else 'NOT running'}")
     stack = read_json(home.stack_file)
     if stack.get("api_key"):
         progress.say(f"  api        {stack['api_url']}")
         progress.say(f"  page       {stack['api_url']}/app, signed in by: .venv/bin/ragdrop open")
-    return reached and node is not None and all(process.running for process in processes)
+    return reached and all(process.running for process in processes)
 
 
 EXPLAINED = """

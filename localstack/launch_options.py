@@ -97,6 +97,16 @@ class LaunchOptions:
     bind: str = HOST
     models_host: str = ""
 
+    @property
+    def model_servers(self) -> dict[str, tuple[str, list[str]]]:
+        """By the name of a local server: its environment, and what it serves as the caller named no other for it."""
+        served = ["--embedding", self.local_model.name] if self.embedding_url is None else []
+        served += ["--answerer"] if self.chat_url is None else []
+        servers = {"models": (self.local_model.environment, served)} if served else {}
+        if self.local_model.with_ocr and "OCR_URL" not in self.passed_on:
+            servers["ocr"] = ("ocr", ["--ocr"])
+        return servers
+
     def parameters(self, *, index_url: str, embedding_url: str, chat_url: str) -> dict[str, str]:
         """The template's parameters that are not their defaults, given where index and models answer."""
         local: dict[str, str] = {}

@@ -6,13 +6,13 @@ import json
 import shutil
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from localstack import services
+from localstack import opensearch, services
 from localstack.build import build, build_digest, is_built
 from localstack.deploy import (
     Emulated,
@@ -27,7 +27,7 @@ from localstack.deploy import (
 )
 from localstack.home import BUILD, TEMPLATE, Home, Progress, exclusive, homes, read_json, write_json
 from localstack.launch_options import PROCESSES, TOKENIZER_KEY, LaunchOptions, read_launch_options, stack_name_of
-from localstack.processes import HOST, Process, stop
+from localstack.processes import HOST, Process, read_process, stop
 from localstack.seed import check_ingest, make_tenant_and_key, upload_tokenizer, warm_up
 
 # Variable of the functions -> parameter of the template, for the addresses of servers that may run on this machine.
@@ -103,19 +103,20 @@ class Launcher:
             self.progress.say("The emulator was not stopped by `down`, so its state is lost: starting empty.")
             shutil.rmtree(self.home.emulator, ignore_errors=True)
             self.home.make()
-            services.forget_node(self.home)
+            opensearch.forget(self.home.root)
             del self.processes["emulator"]
 
     def start(self, name: str, service_at: Callable[..., services.Service]) -> Process:
         """A server of the stack, which is started unless it runs; its port stays the same from one start to the next.
 
-        One that listens on another address than the caller now asks for is stopped in order and started again.
+        One that would now be started in another way is stopped in order and started again.
         """
         service_at = partial(service_at, bind=self.options.bind)
         process = self.processes.get(name)
         if process is not None and process.running:
-            if process.bind == self.options.bind:
-                services.await_service(service_at(self.home, process.port), process, self.home)
+            service = service_at(self.home, process.port)
+            if process.made_by == str(service):
+                services.await_service(service, process, self.home)
                 return process
             stop(process)
         ports = read_json(self.home.root / "ports.json")
@@ -124,7 +125,7 @@ class Launcher:
         with self.progress.step(f"{name} on port {port}"):
             if name == "emulator":
                 services.move_queues(self.home, port)
-            process = replace(services.launch(service, self.home, port), bind=self.options.bind)
+            process = services.launch(service, self.home, port)
             with self._noting:
                 self.processes[name] = process
                 write_processes(self.home, self.processes)
@@ -133,26 +134,19 @@ class Launcher:
 
     def _start_models(self) -> dict[str, int]:
         """Start the model servers that the caller did not name another for; stop those no longer requested."""
-        model, ports = self.options.local_model, dict[str, int]()
-        if self.options.embedding_url is None:
-            ports["embedding"] = self.start("embedding", partial(services.embedding, model=model)).port
-        if self.options.chat_url is None:
-            near = f"http://{HOST}:{ports['embedding']}/v1" if "embedding" in ports else None
-            answerer = partial(services.answerer, model=model, embedding_url=near)
-            ports["answerer"] = self.start("answerer", answerer).port
-        if model.with_ocr and "OCR_URL" not in self.options.passed_on:
-            ports["ocr"] = self.start("ocr", services.ocr).port
+        requested = self.options.model_servers
         with self._noting:
-            for name in {"embedding", "answerer", "ocr"} & self.processes.keys() - ports.keys():
+            for name in self.processes.keys() - requested.keys() - {"emulator"}:
                 stop(self.processes.pop(name))
             write_processes(self.home, self.processes)
-        return ports
+        server = partial(services.model_server, options=self.options)
+        return {name: self.start(name, partial(server, name=name)).port for name in requested}
 
     def _start_index(self) -> str:
         """The index's address.  The bucket index needs no server; one that the caller named has to answer."""
         if self.options.index_url is None:
-            if (running := services.running_node(self.home)) is not None:
-                return running
+            if (running := opensearch.find(self.home.root)) is not None:
+                return running.url
             with self.progress.step("opensearch (its first start fetches it)"):
                 return services.start_node(self.home)
         if self.options.index_url.startswith("http"):
@@ -174,8 +168,8 @@ class Launcher:
         environment = services.aws_environment(endpoint_url)
         emulated = Emulated(endpoint_url, environment, stack_name_of(self.home))
         local = {name: f"http://{HOST}:{port}/v1" for name, port in ports.items()}
-        embedding_url = self.options.embedding_url or local["embedding"]
-        chat_url = self.options.chat_url or local["answerer"]
+        embedding_url = self.options.embedding_url or local["models"]
+        chat_url = self.options.chat_url or local["models"]
         named = self.options.parameters(index_url=index_url, embedding_url=embedding_url, chat_url=chat_url)
         parameters = defaults_of(TEMPLATE.read_text("utf-8")) | named
         parameters |= {"OcrUrl": local["ocr"]} if "ocr" in local else {}
@@ -237,9 +231,7 @@ def down(home: Home, progress: Progress) -> None:
     if attached := read_json(home.attached_file):
         progress.say(f"The emulator at {attached['endpoint_url']} was running before `up`, so it is left running.")
         home.attached_file.unlink()
-    for name in ("ocr", "answerer", "embedding", "emulator"):
-        if (process := processes.get(name)) is None:
-            continue
+    for name, process in sorted(processes.items(), key=lambda item: item[0] == "emulator"):  # the models first
         if process.running:
             with progress.step(f"stopping {name} ({process.pid})"):
                 stopped = stop(process)
@@ -249,9 +241,9 @@ def down(home: Home, progress: Progress) -> None:
         if stopped or name != "emulator":
             del processes[name]  # an emulator that was dead already stays noted: its state is lost
         write_processes(home, processes)
-    if services.running_node(home) is not None:
+    if (node := opensearch.find(home.root)) is not None:
         with progress.step("stopping opensearch"):
-            services.stop_node(home)
+            opensearch.stop(node)
     if not any(process.running for process in processes.values()):
         progress.say(f"Stopped. Data and logs stay in {home.root}.")
 
@@ -264,7 +256,7 @@ def own_emulators(base: Path) -> set[int]:
 
 def read_processes(home: Home) -> dict[str, Process]:
     """What was started, as noted; it need not run any more."""
-    return {name: Process(**fields) for name, fields in read_json(home.root / "processes.json").items()}
+    return {name: read_process(fields) for name, fields in read_json(home.root / "processes.json").items()}
 
 
 def write_processes(home: Home, processes: Mapping[str, Process]) -> None:

@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 
 POLL_S = 0.05
+_children: list[subprocess.Popen[bytes]] = []  # referenced here, as a Popen that is collected warns of its process
 
 
 class LaunchError(Exception):
@@ -29,12 +31,17 @@ class Process:
     pid: int
     started: str
     port: int
-    bind: str = "127.0.0.1"  # the address that it listens on
+    made_by: str = ""  # its command and environment
 
     @property
     def running(self) -> bool:
         """Whether it still runs, and is the one that was started."""
         return start_time(self.pid) == self.started
+
+
+def read_process(fields: Mapping[str, Any]) -> Process:
+    """The process of the *fields* that were noted, maybe by an earlier version."""
+    return Process(**{name: value for name, value in fields.items() if name in Process.__dataclass_fields__})
 
 
 def start_time(pid: int) -> str | None:
@@ -51,9 +58,9 @@ def start_time(pid: int) -> str | None:
 
 
 def start(
-    name: str, command: Sequence[str], *, port: int, environment: Mapping[str, str], folder: Path, log: Path
+    name: str, command: Sequence[str], *, port: int, environment: Mapping[str, str], folder: Path, log: Path, **how: Any
 ) -> Process:
-    """Start *command* in its own session, so that it outlives the launcher and stops with its children."""
+    """Start *command* in its own session, to outlive the launcher and stop with its children; *how* is Popen's."""
     with log.open("ab") as output:
         child = subprocess.Popen(
             list(command),
@@ -63,7 +70,9 @@ def start(
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            **how,
         )
+    _children.append(child)
     return Process(name, child.pid, start_time(child.pid) or "", port)
 
 

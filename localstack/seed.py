@@ -36,8 +36,8 @@ def upload_tokenizer(home: Home, emulated: Emulated, bucket: str) -> None:
         objects.head_object(Bucket=bucket, Key=TOKENIZER_KEY)
     except botocore.exceptions.ClientError:
         file = home.root / "tokenizer.json"
-        command = [str(SHARED / "env/models/bin/python"), "-m", "localstack.models.embedding_server"]
-        subprocess.run([*command, "--write-tokenizer", str(file)], cwd=REPOSITORY, check=True, timeout=60)
+        command = [str(SHARED / "env/models/bin/python"), "-m", "localstack.models.weights", str(file)]
+        subprocess.run(command, cwd=REPOSITORY, check=True, timeout=60)
         objects.put_object(Bucket=bucket, Key=TOKENIZER_KEY, Body=file.read_bytes(), ContentType="application/json")
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,11 @@ import httpx
 from localstack import opensearch
 from localstack.deploy import Emulated
 from localstack.home import REPOSITORY, SHARED, Home
-from localstack.launch_options import EMULATOR_VARIABLES, LocalModel
+from localstack.launch_options import EMULATOR_VARIABLES, LaunchOptions
 from localstack.opensearch.node import USUAL_PORT as INDEX_PORT
 from localstack.processes import CONTAINER_HOST, HOST, POLL_S, LaunchError, Process, await_health, choose_port, start
 
-USUAL_PORTS = {"emulator": 4566, "embedding": 8081, "answerer": 8082, "ocr": 8083}
+USUAL_PORTS = {"emulator": 4566, "models": 8081, "ocr": 8083}
 REGION = "us-east-1"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}  # the emulator takes any
 START_TIMEOUT_S = 90
@@ -81,32 +81,12 @@ def move_queues(home: Home, port: int) -> None:
             path.write_text(moved, encoding="utf-8")
 
 
-def embedding(home: Home, port: int, *, model: LocalModel, bind: str = HOST) -> Service:
-    """The local embedding server."""
-    command = (*_models_python(model), "localstack.models.embedding_server", "--model", model.name)
-    command += (*_at(port, bind), "--home", str(SHARED / "models"))
-    return Service("embedding", command, f"http://{HOST}:{port}/health", {"HOME": str(home.root)})
-
-
-def answerer(home: Home, port: int, *, model: LocalModel, embedding_url: str | None, bind: str = HOST) -> Service:
-    """The local answerer; given a local embedding server it also compares meanings."""
-    extra = ("--embedding-url", embedding_url, "--embedding-model", model.name) if embedding_url else ()
-    command = (*_models_python(model), "localstack.models.answerer", *_at(port, bind), *extra)
-    return Service("answerer", command, f"http://{HOST}:{port}/health", {"HOME": str(home.root)})
-
-
-def ocr(home: Home, port: int, *, bind: str = HOST) -> Service:
-    """The local recogniser of text in pictures."""
-    command = (str(SHARED / "env/ocr/bin/python"), "-m", "localstack.models.ocr_server", *_at(port, bind))
-    return Service("ocr", command, f"http://{HOST}:{port}/health", {"HOME": str(home.root)})
-
-
-def _models_python(model: LocalModel) -> tuple[str, ...]:
-    return (str(SHARED / "env" / model.environment / "bin/python"), "-m")
-
-
-def _at(port: int, bind: str) -> tuple[str, ...]:
-    return ("--host", bind, "--port", str(port))
+def model_server(home: Home, port: int, *, name: str, options: LaunchOptions, bind: str = HOST) -> Service:
+    """The local model server of this *name*."""
+    environment, served = options.model_servers[name]
+    command = (str(SHARED / "env" / environment / "bin/python"), "-m", "localstack.models.server", *served)
+    command += ("--host", bind, "--port", str(port), "--home", str(SHARED / "models"))
+    return Service(name, command, f"http://{HOST}:{port}/health", {"HOME": str(home.root)})
 
 
 def launch(service: Service, home: Home, port: int) -> Process:
@@ -115,7 +95,8 @@ def launch(service: Service, home: Home, port: int) -> Process:
     environment = clean_environment() | dict(service.environment)
     if temporary := service.environment.get("TMPDIR"):
         Path(temporary).mkdir(parents=True, exist_ok=True)
-    return start(service.name, service.command, port=port, environment=environment, folder=REPOSITORY, log=log)
+    process = start(service.name, service.command, port=port, environment=environment, folder=REPOSITORY, log=log)
+    return replace(process, made_by=str(service))
 
 
 def await_service(service: Service, process: Process, home: Home) -> None:
@@ -143,38 +124,13 @@ ANSWER_TIMEOUT_S = 30
 
 
 def start_node(home: Home) -> str:
-    """Start *home*'s node, or take the one that runs; its address, once it is healthy.
-
-    Raises LaunchError if there is no way to run one here; the message names what is missing.
-    """
+    """Start *home*'s node, or take the one that runs; its address, once it is healthy."""
     before = opensearch.noted(home.root)
     port = None if before is None else httpx.URL(before.url).port
     if before is None or before.compose_project is None:  # Compose finds its project by the port
         port = choose_port(port, INDEX_PORT if home.is_default else None)
     # Where the caller named a node, this is not called: the variable is taken out so that it can mean nothing else.
-    environ = {name: value for name, value in os.environ.items() if name != "OPENSEARCH_URL"}
-    try:
-        return opensearch.start(home.root, port, environ=environ).url
-    except opensearch.UnavailableError as exc:
-        raise LaunchError(str(exc)) from exc
-
-
-def stop_node(home: Home) -> None:
-    """Stop the node that this home started, if there is one."""
-    if (node := opensearch.noted(home.root)) is not None:
-        opensearch.stop(node)
-
-
-def running_node(home: Home) -> str | None:
-    """The address of *home*'s node, None where it does not run."""
-    node = opensearch.find(home.root)
-    return None if node is None else node.url
-
-
-def forget_node(home: Home) -> None:
-    """Stop the node and remove its data."""
-    stop_node(home)
-    opensearch.forget(home.root)
+    return opensearch.start(home.root, port, environ=os.environ | {"OPENSEARCH_URL": ""}).url
 
 
 def await_named(url: str, *, timeout_s: float = ANSWER_TIMEOUT_S) -> None:

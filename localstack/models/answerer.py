@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import time
@@ -11,16 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from localstack.models.extraction import EmbeddingSimilarity, Similarity, pick_quotes
-from localstack.models.serving import ProtocolError, application, model_not_found, read_json, serve
+from localstack.models.extraction import Similarity, pick_quotes
+from localstack.models.serving import ProtocolError, read_json, request_to
 from localstack.models.sources import read_task
-from localstack.models.weights import MODEL_NAME
 
 CHARS_PER_TOKEN = 4  # a rule of thumb: this answerer has no tokenizer
 _PIECE = re.compile(r"\s*\S+(?:\s+\S+){0,3}\s*")
@@ -61,10 +58,7 @@ def read_chat(body: object, *, model: str) -> ProtocolRequest:
 
     Raises ProtocolError with 404 for another model, 400 for everything else that is wrong.
     """
-    if not isinstance(body, dict):
-        raise ProtocolError(400, "The body must be a JSON object.")
-    if body.get("model") != model:
-        raise model_not_found(body.get("model"), model)
+    body = request_to(model, body, is_named=True)
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages or not all(isinstance(entry, dict) for entry in messages):
         raise ProtocolError(400, "messages must be a list of at least one message.", param="messages")
@@ -148,8 +142,8 @@ def answer(message: str, similarity: Similarity | None = None) -> str:
     return "".join(f"{quote.text} [{quote.prefix}{quote.number}]{quote.after}" for quote in quotes).rstrip()
 
 
-def answerer_app(similarity: Similarity | None = None) -> Starlette:
-    """The server's app; without *similarity* the match is lexical only."""
+def answerer_routes(similarity: Similarity | None = None) -> dict[str, list[Route]]:
+    """The answerer's routes by its name; without *similarity* the match is lexical only."""
 
     async def completions(request: Request) -> Response:
         asked = read_chat(await read_json(request), model=MODEL)
@@ -168,20 +162,4 @@ def answerer_app(similarity: Similarity | None = None) -> Starlette:
             )
         return JSONResponse(whole(completion))
 
-    return application(MODEL, [Route("/v1/chat/completions", completions, methods=["POST"])])
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Serve until SIGTERM or SIGINT."""
-    parser = argparse.ArgumentParser(prog="python -m localstack.models.answerer", description=__doc__)
-    parser.add_argument("--port", type=int, required=True, help="serve on this port")
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--embedding-url", help="an embedding service, with its /v1, to compare meanings by")
-    parser.add_argument("--embedding-model", default=MODEL_NAME, help="its model; default: %(default)s")
-    options = parser.parse_args(arguments)
-    similarity = EmbeddingSimilarity(options.embedding_url, options.embedding_model) if options.embedding_url else None
-    serve(answerer_app(similarity), options.host, options.port)
-
-
-if __name__ == "__main__":
-    main()
+    return {MODEL: [Route("/v1/chat/completions", completions, methods=["POST"])]}

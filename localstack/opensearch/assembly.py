@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from localstack.processes import LaunchError
+
 USUAL_PLACES = (
     "/usr/lib/jvm/*",
     "/usr/java/*",
@@ -27,7 +29,7 @@ USUAL_PLACES = (
 NEEDED_MODULES = ("jdk.localedata",)
 
 
-class UnavailableError(RuntimeError):
+class UnavailableError(LaunchError):
     """There is no way to run OpenSearch here; the message says what is missing, one reason a line."""
 
 
@@ -125,7 +127,7 @@ class Release:
     """One release.
 
     `server` are `group:artifact:version`; `needs_policy`: it still runs under a security manager; `more_plugins` are
-    folder names and artifacts of plugins besides k-NN, and `variant` then separates its programs.
+    folder names and artifacts of plugins besides k-NN.
     """
 
     version: str
@@ -135,12 +137,6 @@ class Release:
     java_options: tuple[str, ...] = field(default=())
     needs_policy: bool = False
     more_plugins: tuple[tuple[str, str], ...] = ()
-    variant: str = ""
-
-    @property
-    def folder(self) -> str:
-        """The name of the folder that holds its programs."""
-        return self.version + self.variant
 
     @property
     def plugins(self) -> tuple[tuple[str, str], ...]:
@@ -192,9 +188,7 @@ DEFAULT_RELEASE = "3.6.0"
 # With the `hybrid` query that other frameworks use: for benchmarks beside them, ragdrop has no use for it.
 HYBRID_RELEASE = "3.6.0-hybrid"
 RELEASES[HYBRID_RELEASE] = replace(
-    RELEASES["3.6.0"],
-    more_plugins=(("opensearch-neural-search", f"{MODULE_GROUP}:neural-search:3.6.0.0"),),
-    variant="-hybrid",
+    RELEASES["3.6.0"], more_plugins=(("opensearch-neural-search", f"{MODULE_GROUP}:neural-search:3.6.0.0"),)
 )
 
 

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,8 @@ from localstack.opensearch.assembly import (
     find_java,
     reachable_by_all,
 )
-from localstack.processes import HOST, Process, choose_port, start_time, tail
+from localstack.processes import HOST, Process, choose_port, read_process, tail
+from localstack.processes import start as start_process
 from localstack.processes import stop as stop_process
 
 NOBODY = 65534  # the user that a root user's node runs as: OpenSearch refuses to run as root
@@ -43,7 +44,6 @@ PROGRAMS = Path(__file__).resolve().parents[2] / ".local" / "opensearch"
 HEAP = "512m"  # half of it is for k-NN and caches; a laptop's index has some 10,000 chunks
 START_TIMEOUT_S = 120
 POLL_S = 0.2
-_children: list[subprocess.Popen[bytes]] = []  # referenced here, as a Popen that is collected warns of its process
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def start(
     place, chosen = folders(home, programs), RELEASES[release]
     try:
         java = find_java(chosen.java, environ, any_user=is_root())
-        program = assemble(chosen, place.programs / chosen.folder)
+        program = assemble(chosen, place.programs / release)
     except UnavailableError as no_java:
         if not docker_answers():
             reasons = f"- {no_java}\n- `docker info` does not succeed\n- OPENSEARCH_URL is not set"
@@ -149,7 +149,7 @@ def noted(home: Path, *, programs: Path = PROGRAMS) -> Node | None:
     place = folders(home, programs)
     try:
         fields = json.loads(place.note.read_text())
-        process = Process(**fields["process"]) if fields["process"] else None
+        process = read_process(fields["process"]) if fields["process"] else None
     except (OSError, ValueError, KeyError):
         return None
     return Node(fields["url"], process, fields["compose_project"], place.node)
@@ -172,15 +172,14 @@ def stop(node: Node, *, timeout_s: float = 30) -> None:
         subprocess.run([*_compose(node.compose_project), "down"], env=environment, capture_output=True, check=False)
     if node.process is not None:
         stop_process(node.process, patience_s=timeout_s)
-        for child in _children:
-            if child.pid == node.process.pid:
-                child.wait(timeout_s)
     if node.folder is not None:
         (node.folder / "node.json").unlink(missing_ok=True)
 
 
 def forget(home: Path, *, programs: Path = PROGRAMS) -> None:
-    """Remove the data of *home*'s node, which must not be running."""
+    """Stop *home*'s node, if there is one, and remove its data."""
+    if (node := noted(home, programs=programs)) is not None:
+        stop(node)
     shutil.rmtree(folders(home, programs).node, ignore_errors=True)
 
 
@@ -222,31 +221,19 @@ def _launch(place: Folders, program: Path, java: Path, release: Release, port: i
         *("-cp", str(program / "lib" / "*"), "org.opensearch.bootstrap.OpenSearch"),
     ]
     user = NOBODY if is_root() else None
-    with place.log.open("ab") as log:
-        child = subprocess.Popen(
-            command,
-            cwd=place.node,
-            env={"JAVA_HOME": str(java), "PATH": os.defpath, "LANG": "C.UTF-8"},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # a Ctrl-C in the terminal is not meant for the node
-            user=user,
-            group=user,
-            extra_groups=None if user is None else (),
-        )
-    _children.append(child)
-    url, healthy = f"http://{HOST}:{port}", False
+    environment = {"JAVA_HOME": str(java), "PATH": os.defpath, "LANG": "C.UTF-8"}
+    where: dict[str, Any] = {"port": port, "environment": environment, "folder": place.node, "log": place.log}
+    groups = None if user is None else ()
+    process = start_process("opensearch", command, **where, user=user, group=user, extra_groups=groups)
+    url = f"http://{HOST}:{port}"
     try:
-        _await_healthy(url, alive=lambda: child.poll() is None, cluster=place.cluster)
-        healthy = True
-    except UnavailableError as exc:
-        raise UnavailableError(f"{exc}; the end of its log {place.log}:\n{tail(place.log)}") from exc
-    finally:
-        if not healthy:  # whatever ended the waiting, a Ctrl-C too
-            child.kill()
-            child.wait()
-    return Node(url, Process("opensearch", child.pid, start_time(child.pid) or "", port), folder=place.node)
+        _await_healthy(url, process, cluster=place.cluster)
+    except BaseException as exc:  # whatever ended the waiting, a Ctrl-C too
+        stop_process(process)
+        if isinstance(exc, UnavailableError):
+            raise UnavailableError(f"{exc}; the end of its log {place.log}:\n{tail(place.log)}") from exc
+        raise
+    return Node(url, process, folder=place.node)
 
 
 def docker_answers() -> bool:
@@ -280,14 +267,14 @@ def _compose(project: str) -> list[str]:
     return ["docker", "compose", "--project-name", project, "--file", str(COMPOSE_FILE)]
 
 
-def _await_healthy(url: str, *, alive: Callable[[], bool] = lambda: True, cluster: str | None = None) -> None:
+def _await_healthy(url: str, process: Process | None = None, *, cluster: str | None = None) -> None:
     """Return once the node at *url* is at least yellow (all primary shards answer).
 
     Raises UnavailableError if it ended, another cluster answers there, or START_TIMEOUT_S passed.
     """
     give_up_s = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < give_up_s:
-        if not alive():
+        if process is not None and not process.running:
             raise UnavailableError("OpenSearch ended while it started")
         health = _health(url, "?wait_for_status=yellow&timeout=5s")
         if health is not None:

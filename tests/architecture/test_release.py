@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from localstack.aws_deploy import command_of, parameters_of
-from localstack.deploy import defaults_of, deployment_digest, overrides_of, with_release
+from localstack.deploy import command_of, defaults_of, deployment_digest, overrides_of, parameters_of, with_release
 from localstack.processes import LaunchError
 from tests.aws.transform import transformed
 

@@ -1,4 +1,4 @@
-"""The laptop's model servers, started for real, speak the OpenAI protocol."""
+"""The laptop's model server, started for real, speaks the OpenAI protocol."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ pytestmark = [
 
 
 @contextmanager
-def running(module: str, *arguments: str) -> Iterator[httpx.Client]:
+def running(*arguments: str) -> Iterator[httpx.Client]:
     """A server on a free loopback port, healthy, stopped at the end."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    process = subprocess.Popen([PYTHON, "-m", module, "--port", str(port), *arguments], cwd=ROOT)
+    process = subprocess.Popen([PYTHON, "-m", "localstack.models.server", "--port", str(port), *arguments], cwd=ROOT)
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120, trust_env=False) as client:
             await_health(client, process)
@@ -67,16 +67,18 @@ def await_health(client: httpx.Client, process: subprocess.Popen[bytes]) -> None
 
 @pytest.fixture(scope="module")
 def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    with running("localstack.models.embedding_server", "--home", str(tmp_path_factory.mktemp("models"))) as client:
+    home = str(tmp_path_factory.mktemp("models"))
+    with running("--embedding", "all-MiniLM-L6-v2", "--answerer", "--home", home) as client:
         yield client
 
 
-@pytest.fixture(scope="module", params=["words alone", "with embeddings", "embeddings gone"])
+@pytest.fixture(scope="module", params=["words alone", "with embeddings"])
 def answerer(request: pytest.FixtureRequest, embeddings: httpx.Client) -> Iterator[httpx.Client]:
-    urls = {"with embeddings": str(embeddings.base_url.join("/v1")), "embeddings gone": "http://127.0.0.1:9/v1"}
-    url = urls.get(request.param)
-    with running("localstack.models.answerer", *(["--embedding-url", url] if url else [])) as client:
-        yield client
+    if request.param == "with embeddings":
+        yield embeddings
+    else:
+        with running("--answerer") as client:
+            yield client
 
 
 def embed(client: httpx.Client, value: object, **more: object) -> list[list[float]]:
@@ -159,12 +161,7 @@ def test_health_and_questions_are_answered_while_documents_are_embedded(embeddin
 def test_the_written_tokenizer_counts_every_token(tmp_path: Path) -> None:
     target = tmp_path / "tokenizer.json"
 
-    subprocess.run(
-        [PYTHON, "-m", "localstack.models.embedding_server", "--write-tokenizer", str(target)],
-        cwd=ROOT,
-        check=True,
-        timeout=60,
-    )
+    subprocess.run([PYTHON, "-m", "localstack.models.weights", str(target)], cwd=ROOT, check=True, timeout=60)
 
     tokenizer = json.loads(target.read_text(encoding="utf-8"))
     assert tokenizer["truncation"] is None
@@ -172,9 +169,10 @@ def test_the_written_tokenizer_counts_every_token(tmp_path: Path) -> None:
     assert len(tokenizer["model"]["vocab"]) == 30522
 
 
-def test_both_servers_list_their_model(embeddings: httpx.Client, answerer: httpx.Client) -> None:
-    assert [entry["id"] for entry in embeddings.get("/v1/models").json()["data"]] == ["all-MiniLM-L6-v2"]
-    assert [entry["id"] for entry in answerer.get("/v1/models").json()["data"]] == ["ragdrop-extractive"]
+def test_all_models_are_listed(embeddings: httpx.Client) -> None:
+    listed = [entry["id"] for entry in embeddings.get("/v1/models").json()["data"]]
+
+    assert listed == ["all-MiniLM-L6-v2", "ragdrop-extractive"]
 
 
 def test_the_answerer_quotes_and_cites(answerer: httpx.Client) -> None:

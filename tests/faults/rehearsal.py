@@ -28,7 +28,7 @@ from localstack.home import REPOSITORY, SHARED, TEMPLATE, Home, Progress, read_j
 from localstack.launch_options import BUCKET_URL, LaunchOptions
 from localstack.launcher import Launcher, down
 from localstack.processes import HOST, LaunchError, tail
-from localstack.services import INHERITED, answerer, aws_environment, embedding, emulator
+from localstack.services import INHERITED, aws_environment, emulator, model_server
 
 GUIDE = REPOSITORY / "docs/deploy.md"
 TOOLS = {"sam": "sam", "aws": "awscli"}  # each in its environment
@@ -196,8 +196,8 @@ def started(place: Path, home: Home, progress: Progress) -> tuple[Rehearsal, dic
     options = LaunchOptions(None, None, BUCKET_URL, {})
     launcher = Launcher(home, options, TENANT, progress)
     aws = aws_environment(f"http://{HOST}:{launcher.start('emulator', emulator).port}")
-    near = f"http://{HOST}:{launcher.start('embedding', partial(embedding, model=options.local_model)).port}/v1"
-    chat = launcher.start("answerer", partial(answerer, model=options.local_model, embedding_url=near)).port
+    server = partial(model_server, name="models", options=options)
+    served = f"http://{HOST}:{launcher.start('models', server).port}/v1"
     tools, empty = place.parent / "bin", place.parent / "empty-home"
     for folder in (tools, empty):
         folder.mkdir()
@@ -214,7 +214,7 @@ def started(place: Path, home: Home, progress: Progress) -> tuple[Rehearsal, dic
         "OPENAI_API_KEY": "a-key-of-the-rehearsal",
     }
     parameters = {
-        **options.parameters(index_url=BUCKET_URL, embedding_url=near, chat_url=f"http://{HOST}:{chat}/v1"),
+        **options.parameters(index_url=BUCKET_URL, embedding_url=served, chat_url=served),
         "EmbeddingApiKey": SECRET,
         "ChatApiKey": SECRET,
     }

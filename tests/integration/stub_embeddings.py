@@ -10,7 +10,8 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from localstack.models.embedding_server import Embedded, embedding_app
+from localstack.models.embedding import Embedded, embedding_routes
+from localstack.models.serving import application
 from localstack.processes import HOST, choose_port
 from testing.models import word_vector
 
@@ -57,7 +58,7 @@ class StubEmbeddings:
 
     def start(self) -> None:
         config = uvicorn.Config(
-            embedding_app(self.model),
+            application(embedding_routes(self.model)),
             host=HOST,
             port=self.port,
             log_level="error",

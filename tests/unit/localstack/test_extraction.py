@@ -54,7 +54,7 @@ def test_similarity_lifts_a_sentence_that_shares_no_words_with_the_question() ->
     assert quotes[0].text == "It was made in Ulm in 1987."
 
 
-def test_words_decide_where_the_embedding_server_cannot_say() -> None:
+def test_words_decide_where_the_embedding_cannot_say() -> None:
     quotes = pick_quotes(Task("Which port does the valve listen on?", (PUMP, VALVE)), lambda _, __: None)
 
     assert quotes[0].number == 2

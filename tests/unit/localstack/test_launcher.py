@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from localstack.deploy import defaults_of, deployment_digest
 from localstack.home import SHARED, TEMPLATE, Home, homes, read_json, write_json
 from localstack.launch_options import PASSED_ON, home_for, read_launch_options
-from localstack.processes import LaunchError, Process, start_time
+from localstack.processes import LaunchError, Process, read_process, start_time
 from localstack.services import move_queues, port_for
 
 HOME = Home(Path("base"), "bucket")
@@ -75,6 +76,31 @@ def test_a_model_service_without_what_must_be_known_of_it_is_refused_by_name() -
         read_launch_options({"EMBEDDING_URL": "http://e/v1", "EMBEDDING_MODEL": "m"}, index="bucket")
 
 
+@pytest.mark.parametrize(
+    ("environment", "served"),
+    [
+        ({}, {"models": ("models", ["--embedding", "all-MiniLM-L6-v2", "--answerer"])}),
+        ({"CHAT_URL": "http://c/v1"}, {"models": ("models", ["--embedding", "all-MiniLM-L6-v2"])}),
+        ({"EMBEDDING_URL": "http://e/v1"}, {"models": ("models", ["--answerer"])}),
+        ({"EMBEDDING_URL": "http://e/v1", "CHAT_URL": "http://c/v1"}, {}),
+        (
+            {"RAGDROP_LOCAL_MODEL": "multilingual"},
+            {"models": ("multilingual", ["--embedding", "multilingual-e5-small", "--answerer"])},
+        ),
+        (
+            {"RAGDROP_LOCAL_MODEL": "ocr", "EMBEDDING_URL": "http://e/v1"},
+            {"models": ("models", ["--answerer"]), "ocr": ("ocr", ["--ocr"])},
+        ),
+    ],
+)
+def test_one_local_server_has_the_models_that_no_other_service_is_named_for(
+    environment: dict[str, str], served: dict[str, tuple[str, list[str]]]
+) -> None:
+    known = {"EMBEDDING_MODEL": "m", "EMBEDDING_DIMENSION": "3", "CHAT_MODELS": "mistral"}
+
+    assert read_launch_options(environment | known, index="bucket").model_servers == served
+
+
 def test_opensearch_without_an_address_asks_for_its_own_node() -> None:
     assert read_launch_options({}, index="opensearch").index_url is None
 
@@ -124,6 +150,7 @@ def test_a_process_is_known_again_by_its_start_and_a_pid_alone_is_nobodys() -> N
 
     assert ours.running
     assert not Process("test", os.getpid(), "another start", 0).running
+    assert read_process({**asdict(ours), "bind": "of an earlier version"}) == ours
 
 
 def test_the_usual_port_is_for_the_default_stacks_alone() -> None:

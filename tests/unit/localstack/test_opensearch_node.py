@@ -102,7 +102,3 @@ def test_the_plugin_fits_its_server_exactly(version: str) -> None:
 
     assert {artifact.rpartition(":")[2] for _, artifact in release.plugins} == {f"{release.version}.0"}
     assert all(artifact.count(":") == 2 for artifact in RELEASES[version].server)
-
-
-def test_every_release_has_its_own_folder() -> None:
-    assert sorted(release.folder for release in RELEASES.values()) == sorted(RELEASES)

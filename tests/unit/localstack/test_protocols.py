@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from localstack.models.answerer import ProtocolCompletion, events, pieces, read_chat, whole
-from localstack.models.embedding_server import MAX_TEXTS, batches_by_length, read_request, reply
+from localstack.models.embedding import MAX_TEXTS, batches_by_length, read_request, reply
 from localstack.models.serving import ProtocolError
 from localstack.models.weights import without_limits
 
@@ -39,7 +39,7 @@ def test_a_wrong_embedding_request_is_refused_and_the_field_named(body: object, 
     assert (caught.value.status, caught.value.param) == (400, param)
 
 
-def test_an_unknown_model_is_not_found_on_both_servers() -> None:
+def test_an_unknown_model_is_not_found() -> None:
     with pytest.raises(ProtocolError) as embedding:
         read_request({"input": "a", "model": "other"}, model="m", dimension=3)
     with pytest.raises(ProtocolError) as chat:

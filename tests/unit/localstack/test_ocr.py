@@ -8,7 +8,8 @@ from typing import Any, cast
 import pytest
 from starlette.testclient import TestClient
 
-from localstack.models.ocr_server import Box, in_reading_order, ocr_app
+from localstack.models.ocr import Box, in_reading_order, ocr_routes
+from localstack.models.serving import application
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.models.http import OpenAiHttp
 from ragdrop.models.text_recognizers import HttpTextRecognizer
@@ -44,7 +45,7 @@ def test_a_line_across_the_page_makes_no_columns() -> None:
 
 
 def test_ragdrops_own_client_reads_what_the_server_answers() -> None:
-    with TestClient(ocr_app(Finds()), base_url="http://ocr.example") as client:
+    with TestClient(application(ocr_routes(Finds())), base_url="http://ocr.example") as client:
         http = OpenAiHttp("http://ocr.example", api_key=lambda: None, timeout_s=5, client=cast("Any", client))
 
         found = HttpTextRecognizer(http).recognize(b"picture", Deadline.after(5))
@@ -57,12 +58,12 @@ def test_ragdrops_own_client_reads_what_the_server_answers() -> None:
     [({"image": base64.b64encode(b"broken").decode()}, 422), ({"image": "no base64!"}, 400), ({}, 400), ([], 400)],
 )
 def test_what_is_no_picture_is_refused(body: object, status: int) -> None:
-    with TestClient(ocr_app(Finds())) as client:
+    with TestClient(application(ocr_routes(Finds()))) as client:
         assert client.post("/v1/recognize", json=body).status_code == status
 
 
 def test_a_picture_that_the_server_refuses_is_without_text() -> None:
-    with TestClient(ocr_app(Finds()), base_url="http://ocr.example") as client:
+    with TestClient(application(ocr_routes(Finds())), base_url="http://ocr.example") as client:
         http = OpenAiHttp("http://ocr.example", api_key=lambda: None, timeout_s=5, client=cast("Any", client))
 
         assert HttpTextRecognizer(http).recognize(b"broken", Deadline.after(5)) == RecognizedText("", 0.0)
