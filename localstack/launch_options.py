@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from localstack_client.config import DEFAULT_EDGE_PORT, parse_localstack_host
 
-from localstack.home import Home
+from localstack.home import REPOSITORY, Home
 from localstack.models.weights import DIMENSION, MODEL_NAME, MULTILINGUAL_NAME, PASSAGE_PREFIX, QUERY_PREFIX
 from localstack.processes import HOST, LaunchError, bind_address
 from ragdrop.config import DEPLOYMENT_SETTINGS
@@ -96,12 +96,20 @@ class LaunchOptions:
     emulator_url: str | None = None
     bind: str = HOST
     models_host: str = ""
+    reader: Path = REPOSITORY / "models/reader"
+
+    @property
+    def serves_reader(self) -> bool:
+        """Whether the reader, which reads English, runs here: its model is there, and the caller named no other."""
+        is_possible = "READER_URL" not in self.passed_on and self.local_model.environment == "models"
+        return is_possible and (self.reader / "reader.onnx").exists()
 
     @property
     def model_servers(self) -> dict[str, tuple[str, list[str]]]:
         """By the name of a local server: its environment, and what it serves as the caller named no other for it."""
         served = ["--embedding", self.local_model.name] if self.embedding_url is None else []
         served += ["--answerer"] if self.chat_url is None else []
+        served += ["--reader", str(self.reader)] if self.serves_reader else []
         servers = {"models": (self.local_model.environment, served)} if served else {}
         if self.local_model.with_ocr and "OCR_URL" not in self.passed_on:
             servers["ocr"] = ("ocr", ["--ocr"])

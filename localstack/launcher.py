@@ -67,14 +67,8 @@ class Launcher:
                 ready = pool.submit(self._emulator_url, attached)
                 models = pool.submit(self._start_models)
                 index = pool.submit(self._start_index)
-                endpoint_url, ports, index_url, digest = (
-                    ready.result(),
-                    models.result(),
-                    index.result(),
-                    built.result(),
-                )
             machine = self.options.models_host or (attached.host_of_this_machine if attached else HOST)
-            return self._deploy(digest, endpoint_url, ports, index_url, machine=machine)
+            return self._deploy(built.result(), ready.result(), models.result(), index.result(), machine=machine)
 
     def _attach(self) -> services.Attached | None:
         """The running emulator that the caller named, checked; None where the stack starts its own."""
@@ -173,6 +167,7 @@ class Launcher:
         named = self.options.parameters(index_url=index_url, embedding_url=embedding_url, chat_url=chat_url)
         parameters = defaults_of(TEMPLATE.read_text("utf-8")) | named
         parameters |= {"OcrUrl": local["ocr"]} if "ocr" in local else {}
+        parameters |= {"ReaderUrl": local["models"]} if self.options.serves_reader else {}
         here = {} if machine == HOST else {variable: parameters[name] for variable, name in URLS.items()}
         parameters |= {URLS[variable]: seen_from(machine, url) for variable, url in here.items()}
         document = self.options.document()

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -26,9 +26,6 @@ from localstack.models.weights import (
     QUERY_PREFIX,
     prepare_model_folder,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray  # type: ignore[import-not-found, unused-ignore]  # of the models environment
 
 MAX_TEXTS = 2048  # OpenAI's limit for one request
 
@@ -155,7 +152,7 @@ class FastembedModel:
         return [unit(vector).tobytes() for vector in self._model.embed(texts, batch_size=len(texts))]
 
 
-def unit(vector: NDArray[Any]) -> NDArray[Any]:
+def unit(vector: Any) -> Any:
     """The numpy *vector* at length 1, as little-endian float32; a zero vector stays so."""
     length = float((vector.astype("float64") ** 2).sum()) ** 0.5
     return (vector / length if length else vector).astype("<f4")

@@ -1,9 +1,10 @@
-"""The laptop's model server: embeddings, the extractive answerer and OCR, each where it is asked for."""
+"""The laptop's model server: embeddings, the extractive answerer, the reader and OCR, each where it is asked for."""
 
 from __future__ import annotations
 
 import argparse
 import logging
+import sys
 from array import array
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,8 +18,9 @@ from localstack.models.embedding import EmbeddingModel, FastembedModel, Multilin
 from localstack.models.extraction import Similarity
 from localstack.models.ocr import RapidRecognizer, ocr_routes
 from localstack.models.serving import application, serve
-from localstack.models.weights import MULTILINGUAL_NAME
+from localstack.models.weights import MODEL_NAME, MULTILINGUAL_NAME, write_tokenizer
 
+LAYER = Path(__file__).resolve().parents[2] / "layers/common/python"
 SIMILARITY_TIMEOUT_S = 5.0  # an answer does not wait for the embedding of documents
 logger = logging.getLogger(__name__)
 
@@ -48,16 +50,27 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--home", type=Path, default=Path(".local/models"), help="folder for model files")
     parser.add_argument("--embedding", metavar="MODEL", help="serve this embedding model; it is downloaded if unknown")
     parser.add_argument("--answerer", action="store_true", help="serve the answerer, which compares by the embedding")
+    parser.add_argument("--reader", type=Path, metavar="FOLDER", help="serve the reader of reader.onnx in this folder")
     parser.add_argument("--ocr", action="store_true", help="serve the recogniser of text in pictures")
     options = parser.parse_args(arguments)
     served: dict[str, list[Route]] = {}
     embedding: EmbeddingModel | None = None
-    if options.embedding:
-        is_multilingual = options.embedding == MULTILINGUAL_NAME
-        embedding = MultilingualModel() if is_multilingual else FastembedModel(options.embedding, options.home)
+    if name := options.embedding:
+        embedding = MultilingualModel() if name == MULTILINGUAL_NAME else FastembedModel(name, options.home)
         served |= embedding_routes(embedding)
     if options.answerer:
         served |= answerer_routes(similarity_by(embedding) if embedding is not None else None)
+    if options.reader is not None and (options.reader / "reader.onnx").exists():
+        sys.path.append(str(LAYER))
+        from localstack.models.reading import reader_routes
+        from ragdrop.models.onnx_reader import OnnxReader
+
+        tokenizer = options.home / MODEL_NAME / "tokenizer.json"
+        write_tokenizer(tokenizer)
+        reader = OnnxReader(options.reader, tokenizer=tokenizer)
+        served |= reader_routes(reader, reader.card.version)
+    elif not options.ocr:
+        logger.warning("no reader is loaded: /v1/read and /v1/rerank answer model_not_found")
     if options.ocr:
         served |= ocr_routes(RapidRecognizer())
     serve(application(served), options.host, options.port)

@@ -56,10 +56,9 @@ async def read_json(request: Request) -> object:
         if len(received) > MAX_BODY_BYTES:
             raise ProtocolError(413, f"The body is over {MAX_BODY_BYTES} bytes.")
     try:
-        body: object = json.loads(received)
+        return json.loads(received)
     except ValueError as exc:
         raise ProtocolError(400, "The body is not valid JSON.") from exc
-    return body
 
 
 def application(served: Mapping[str, Sequence[Route]]) -> Starlette:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -99,6 +99,18 @@ def test_one_local_server_has_the_models_that_no_other_service_is_named_for(
     known = {"EMBEDDING_MODEL": "m", "EMBEDDING_DIMENSION": "3", "CHAT_MODELS": "mistral"}
 
     assert read_launch_options(environment | known, index="bucket").model_servers == served
+
+
+def test_the_reader_is_served_where_its_model_is_there_reads_the_language_and_no_other_is_named(tmp_path: Path) -> None:
+    environments: list[dict[str, str]] = [{}, {"READER_URL": "http://r/v1"}, {"RAGDROP_LOCAL_MODEL": "multilingual"}]
+    options = [replace(read_launch_options(each, index="bucket"), reader=tmp_path) for each in environments]
+    without = [each.serves_reader for each in options]
+    (tmp_path / "reader.onnx").touch()
+
+    assert without == [False, False, False]
+    assert [each.serves_reader for each in options] == [True, False, False]
+    assert options[0].model_servers["models"][1][-2:] == ["--reader", str(tmp_path)]
+    assert all("--reader" not in each.model_servers["models"][1] for each in options[1:])
 
 
 def test_opensearch_without_an_address_asks_for_its_own_node() -> None:
