@@ -113,7 +113,7 @@ wheel: .venv/.ready ## build dist/ragdrop-VERSION-py3-none-any.whl, client and c
 bench-quality: setup ## measure retrieval and answers on $$RAGDROP_EVAL_DATA and write the tables of docs/evidence/quality.md
 	@.venv/bin/python -m benchmarks --whole quality citations answers calibration
 
-# Hours on two cores; a run that was stopped goes on. MINUTES= stops it after that time.
+# Hours on two cores; a run that was stopped continues. MINUTES= stops it after that time.
 MINUTES ?= 600
 reader-train: setup .local/env/reader/.ready ## train the reader on $$RAGDROP_EVAL_DATA and models/reader/data, and write .local/reader/reader.onnx
 	@.local/env/reader/bin/python -m models.reader --data "$$RAGDROP_EVAL_DATA" --out .local/reader --minutes $(MINUTES)
