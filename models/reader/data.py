@@ -26,6 +26,8 @@ NO_NEGATIVES = frozenset({"multihop", "pubmedqa"})
 """Sets whose passages do not answer alone: they teach relevance only."""
 CLAIMS_THAT_SEARCH = ("fever", "fool-me-twice", "wice", "expertqa", "factcheck-gpt", "cg2c-doc", "scitail-dev")
 """Sets of claims with evidence: a claim ranks its evidence above that of others, as a question does its passage."""
+_SENTENCE = re.compile(r"\S(?:[^.!?\n]|[.!?](?!\s))*[.!?]*")
+_WORD = re.compile(r"\w+")
 DEV_TENTHS = 1
 """Of the project's own training passages a tenth is left for choosing between models."""
 
@@ -173,6 +175,34 @@ def squares(rows: Iterable[Row]) -> list[Unit]:
         if row.support is not None:
             found[row.passage].append(row)
     return [unit[at : at + 6] for unit in found.values() for at in range(0, len(unit), 6)]
+
+
+def windows(units: Iterable[Unit], rng: Random) -> list[Unit]:
+    """The same squares with the sentences around their statement in place of the whole passage.
+
+    The statement is where the words of the first true claim are; at most three sentences, and one or none more.
+    """
+    made = []
+    for unit in units:
+        true = next((row for row in unit if row.support == "supported"), None)
+        if true is not None:
+            evidence = _window(true.query, true.passage, rng)
+            made.append([Row(row.query, evidence, row.source, row.support) for row in unit])
+    return made
+
+
+def _window(claim: str, passage: str, rng: Random) -> str:
+    spans = [each.span() for each in _SENTENCE.finditer(passage)]
+    words = set(_WORD.findall(claim.lower()))
+    best, most = (0, len(spans)), -1.0
+    for first in range(len(spans)):
+        for last in range(first + 1, min(first + 3, len(spans)) + 1):
+            text = passage[spans[first][0] : spans[last - 1][1]]
+            gain = len(words & set(_WORD.findall(text.lower()))) - 0.4 * (last - first)
+            if gain > most:
+                best, most = (first, last), gain
+    first, last = max(0, best[0] - rng.randint(0, 1)), min(len(spans), best[1] + rng.randint(0, 1))
+    return passage[spans[first][0] : spans[last - 1][1]] if spans else passage
 
 
 def _not_relevant(row: Row, passage: str) -> Row:

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from models.reader import data, mine
+from models.reader import data, mine, swaps
 from models.reader.batches import Encoded, Encoder, arrays, batches, encode_units
 from models.reader.data import Row, Unit
 from models.reader.network import SUPPORT, Network, Scores
@@ -230,11 +230,14 @@ def units_of(args: argparse.Namespace, encoder: Encoder, rng: Random) -> list[Un
         units.append(
             [row, *(Row(row.query, text, row.source + "/mined", "unsupported", None, None, False) for text in others)]
         )
+    texts = sorted({row.passage for row in asked} | {passage["passage"] for passage in passages})
+    units += swaps.units(rng.sample(texts, int(args.swaps * len(texts))), rng)
     if args.share < 1:
         units = rng.sample(units, int(args.share * len(units)))
     for _ in range(args.own_times):
         units += data.into_units([row for row in own if row.support is None], mined, rng)
         units += data.squares(own)
+        units += data.windows(data.squares(own), rng)
     return units
 
 
@@ -248,6 +251,7 @@ def main(arguments: list[str] | None = None) -> bool:
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--share", type=float, default=1.0, help="share of the open sets")
+    parser.add_argument("--swaps", type=float, default=0.5, help="share of passages whose sentences are turned round")
     parser.add_argument("--own", type=int, help="how many of the project's passages (all)")
     parser.add_argument("--own-times", type=int, default=2, help="how often an epoch has the project's items")
     parser.add_argument("--tokens", type=int, default=4_096, help="tokens of a batch")
