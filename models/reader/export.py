@@ -1,14 +1,15 @@
 """Write a trained network as ONNX with 8-bit weights: `python -m models.reader.export CHECKPOINT TARGET`.
 
 The graph is put together by hand from the operators of ONNX Runtime that join what a layer of BERT does (attention,
-the sum with its norm), as exporters write dozens of small ones in their place.
+the sum with its norm), as exporters write dozens of small ones in their place.  Weights are 8 bits with a scale for
+each BLOCK of them; what runs through is quantised by the same blocks, so that a pair's numbers do not depend on its
+batch.  With one scale for all that runs through, probabilities moved by up to 0.23, with blocks by up to 0.06.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +17,20 @@ import numpy as np
 import onnx
 import torch
 from onnx import TensorProto, helper, numpy_helper
-from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from models.reader.network import EPSILON, HEADS, WIDTH, Network
 
 OPSET = 17
 FUSED = "com.microsoft"  # the domain of ONNX Runtime's own operators
 NAMES = ("relevance", "answerable", "support")
+BLOCK = 128
 
 
 class Graph:
-    """Nodes and weights of a graph that grows."""
+    """Nodes and weights of a graph that grows; with *exact* the weights stay float32."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, exact: bool) -> None:
+        self.exact = exact
         self.nodes: list[onnx.NodeProto] = []
         self.weights: list[onnx.TensorProto] = []
 
@@ -42,50 +44,69 @@ class Graph:
         self.nodes.append(helper.make_node(operator, inputs, [name], name=name, domain=domain, **attributes))
         return name
 
-    def dense(self, name: str, given: str, layer: torch.nn.Linear) -> str:
-        """The product alone: what comes next adds the bias."""
-        return self.node("MatMul", [given, self.weight(f"{name}.weight", layer.weight.T)], name)
+    def dense(self, name: str, given: str, weight: torch.Tensor) -> str:
+        """The product with *weight* (out x in) alone: what comes next adds the bias."""
+        if self.exact:
+            return self.node("MatMul", [given, self.weight(f"{name}.weight", weight.T)], name)
+        rows, columns = weight.shape
+        numbers, scales = in_blocks(weight.detach().numpy())
+        inputs = [given, self.weight(f"{name}.numbers", numbers), self.weight(f"{name}.scales", scales.reshape(-1))]
+        # accuracy level 4: products of 8-bit integers
+        shape = {"K": columns, "N": rows, "bits": 8, "block_size": BLOCK, "accuracy_level": 4}
+        return self.node("MatMulNBits", inputs, name, fused=True, **shape)
+
+    def rows(self, name: str, numbers: str, weight: torch.Tensor) -> str:
+        """The rows of *weight* that *numbers* names."""
+        if self.exact:
+            return self.node("Gather", [self.weight(f"{name}.weight", weight), numbers], name)
+        values, scales = in_blocks(weight.detach().numpy())
+        inputs = [self.weight(f"{name}.numbers", values.reshape(len(values), -1)), numbers]
+        inputs.append(self.weight(f"{name}.scales", scales))
+        return self.node(
+            "GatherBlockQuantized", inputs, name, fused=True, bits=8, block_size=BLOCK, gather_axis=0, quantize_axis=1
+        )
 
 
-def graph_of(network: Network) -> onnx.ModelProto:
+def in_blocks(weight: Any) -> tuple[Any, Any]:
+    """*weight* (N x K) as bytes around 128, N x blocks x BLOCK, and the scale of each block, N x blocks."""
+    blocks = weight.reshape(len(weight), -1, BLOCK)
+    scales = np.abs(blocks).max(axis=2, keepdims=True) / 127
+    scales[scales == 0] = 1.0
+    numbers = (np.round(blocks / scales) + 128).astype(np.uint8)
+    return numbers, scales[:, :, 0].astype(np.float32)
+
+
+def graph_of(network: Network, *, exact: bool) -> onnx.ModelProto:
     """The network with inputs `tokens`, `types`, `mask` (int32, B x L), outputs `scores` (B x 5), `edges` (B x L x 2).
 
     The columns of `scores` are relevance, answerable, supported, contradicted and neutral; those of `edges` the first
     and the last token of the answer, where the first token of all stands for "no answer".  All are logits.
     """
-    g = Graph()
-    hidden = "embedded"
-    g.nodes.append(
-        helper.make_node(
-            "EmbedLayerNormalization",
-            [
-                "tokens",
-                "types",
-                g.weight("words", network.words.weight),
-                g.weight("places", network.positions.weight),
-                g.weight("kinds", network.types.weight),
-                g.weight("norm.g", network.norm.weight),
-                g.weight("norm.b", network.norm.bias),
-            ],
-            [hidden, "unused"],
-            name=hidden,
-            domain=FUSED,
-            epsilon=EPSILON,
-        )
-    )
+    g = Graph(exact=exact)
+    zero, one = g.weight("zero", np.array(0, np.int64)), g.weight("one_at", np.array(1, np.int64))
+    length = g.node("Gather", [g.node("Shape", ["tokens"], "shape"), one], "length")
+    numbers = g.node("Range", [zero, length, one], "numbers")
+    places = g.rows("places", numbers, network.positions.weight)
+    kinds = g.node("Gather", [g.weight("kinds.weight", network.types.weight), "types"], "kinds")
+    total = g.node("Add", [g.rows("words", "tokens", network.words.weight), kinds], "words_and_kinds")
+    norm = [g.weight("norm.g", network.norm.weight), g.weight("norm.b", network.norm.bias)]
+    total = g.node("Add", [total, places], "sum")
+    hidden = g.node("LayerNormalization", [total, *norm], "embedded", epsilon=EPSILON)
     for number, layer in enumerate(network.layers):
         at = f"layer{number}."
         merged = layer.query_key_value
-        inputs = [hidden, g.weight(at + "qkv.w", merged.weight.T), g.weight(at + "qkv.b", merged.bias), "mask"]
-        seen = g.node("Attention", inputs, at + "attention", fused=True, num_heads=HEADS)
-        hidden = _add_and_norm(
-            g, at + "seen", g.dense(at + "output", seen, layer.output), hidden, layer.output, layer.output_norm
-        )
-        inner = g.dense(at + "inner", hidden, layer.inner)
+        parts = [
+            g.dense(at + name, hidden, merged.weight[place * WIDTH : (place + 1) * WIDTH])
+            for place, name in enumerate(("query", "key", "value"))
+        ]
+        inputs = [*parts, g.weight(at + "qkv.b", merged.bias), "mask"]
+        seen = g.node("MultiHeadAttention", inputs, at + "attention", fused=True, num_heads=HEADS)
+        seen = g.dense(at + "output", seen, layer.output.weight)
+        hidden = _add_and_norm(g, at + "seen", seen, hidden, layer.output, layer.output_norm)
+        inner = g.dense(at + "inner", hidden, layer.inner.weight)
         inner = g.node("BiasGelu", [inner, g.weight(at + "inner.b", layer.inner.bias)], at + "gelu", fused=True)
-        hidden = _add_and_norm(
-            g, at + "done", g.dense(at + "outer", inner, layer.outer), hidden, layer.outer, layer.outer_norm
-        )
+        outer = g.dense(at + "outer", inner, layer.outer.weight)
+        hidden = _add_and_norm(g, at + "done", outer, hidden, layer.outer, layer.outer_norm)
     _heads(g, network, hidden)
     dense = [
         helper.make_tensor_value_info(name, TensorProto.INT32, ["pairs", "length"])
@@ -110,7 +131,7 @@ def _add_and_norm(g: Graph, name: str, given: str, skip: str, dense: torch.nn.Li
 def _heads(g: Graph, network: Network, hidden: str) -> None:
     one = g.weight("one", np.array(1, np.int32))
     middle = g.weight("middle", np.array([1], np.int64))
-    zero = g.weight("zero", np.array(0, np.int64))
+    zero = "zero"
     passage = g.node("Mul", ["types", "mask"], "of_passage")
     query = g.node("Mul", [g.node("Sub", [one, "types"], "not_passage"), "mask"], "of_query")
     parts = [g.node("Gather", [hidden, zero], "first", axis=1)]
@@ -123,7 +144,7 @@ def _heads(g: Graph, network: Network, hidden: str) -> None:
     pooled = g.node("Concat", parts, "pooled", axis=1)
     weights = torch.cat([network.features[name].weight for name in NAMES])
     biases = torch.cat([network.features[name].bias for name in NAMES])
-    features = g.node("MatMul", [pooled, g.weight("features.w", weights.T)], "features")
+    features = g.dense("features", pooled, weights)
     features = g.node(
         "Tanh", [g.node("Add", [features, g.weight("features.b", biases)], "features_sum")], "features_tanh"
     )
@@ -139,11 +160,7 @@ def _heads(g: Graph, network: Network, hidden: str) -> None:
     product = g.node("MatMul", [hidden, g.weight("span.w", network.span.weight.T)], "span")
     edges = g.node("Add", [product, g.weight("span.b", network.span.bias)], "span_sum")
     # the first token and those of the passage may be an edge
-    length = g.node(
-        "Gather", [g.node("Shape", ["tokens"], "shape"), g.weight("one_at", np.array(1, np.int64))], "length"
-    )
-    numbers = g.node("Range", [zero, length, g.weight("step", np.array(1, np.int64))], "numbers")
-    is_first = g.node("Cast", [g.node("Equal", [numbers, zero], "is_first_flag")], "is_first", to=TensorProto.FLOAT)
+    is_first = g.node("Cast", [g.node("Equal", ["numbers", zero], "is_first_flag")], "is_first", to=TensorProto.FLOAT)
     allowed = g.node("Max", [is_first, "passage_float"], "allowed")
     closed = g.node("Sub", [allowed, g.weight("one_float", np.array(1, np.float32))], "closed")
     closed = g.node("Mul", [closed, g.weight("far", np.array(10_000, np.float32))], "closed_far")
@@ -156,21 +173,7 @@ def _heads(g: Graph, network: Network, hidden: str) -> None:
 
 def export(checkpoint: Path, target: Path, *, exact: bool = False) -> str:
     """Write *target*; with *exact* the weights stay float32.  The SHA-256 of the file."""
-    model = graph_of(Network.read(checkpoint).eval())
-    if exact:
-        onnx.save(model, target)
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            whole = Path(folder) / "whole.onnx"
-            onnx.save(model, whole)
-            quantize_dynamic(
-                whole,
-                target,
-                per_channel=True,
-                weight_type=QuantType.QInt8,
-                nodes_to_exclude=["heads", "span"],
-                extra_options={"MatMulConstBOnly": True, "DefaultTensorType": TensorProto.FLOAT},
-            )
+    onnx.save(graph_of(Network.read(checkpoint).eval(), exact=exact), target)
     return hashlib.sha256(target.read_bytes()).hexdigest()
 
 
