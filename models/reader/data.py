@@ -24,6 +24,11 @@ MOST = {"dnc": 2_500, "med-help": 3_500}
 CONJUNCTIONS = 8_000  # rows of conjnli, which lies in the folder of tests with a part to train on
 NO_NEGATIVES = frozenset({"multihop", "pubmedqa"})
 """Sets whose passages do not answer alone: they teach relevance only."""
+SHARE_ALIKE = frozenset(
+    {"cad-nli", "snli-devtest", "fever", "fever-symmetric", "fool-me-twice", "wice", "med-help", "folio", "halueval-qa"}
+    | {"squad2-half", "squad1-sentences", "qnli-dev", "boolq", "nq-open-oracle", "multihop", "conjnli"}
+)
+"""Sets with texts under CC BY-SA: `--permissive` trains without them (ADR 0032)."""
 CLAIMS_THAT_SEARCH = ("fever", "fool-me-twice", "wice", "expertqa", "factcheck-gpt", "cg2c-doc", "scitail-dev")
 """Sets of claims with evidence: a claim ranks its evidence above that of others, as a question does its passage."""
 _SENTENCE = re.compile(r"\S(?:[^.!?\n]|[.!?](?!\s))*[.!?]*")

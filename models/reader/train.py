@@ -210,6 +210,9 @@ def units_of(args: argparse.Namespace, encoder: Encoder, rng: Random) -> list[Un
     train, verify = args.data / "train", args.data / "verify"
     asked = data.question_rows(train)
     claims = data.support_rows(train, verify)
+    if args.permissive:
+        asked = [row for row in asked if row.source not in data.SHARE_ALIKE]
+        claims = [row for row in claims if row.source not in data.SHARE_ALIKE]
     claims = [
         replace(row, relevant=True) if row.source in data.CLAIMS_THAT_SEARCH and row.support == "supported" else row
         for row in claims
@@ -258,6 +261,7 @@ def main(arguments: list[str] | None = None) -> bool:
     parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--head-rate", type=float, default=4e-4)
     parser.add_argument("--minutes", type=float, default=600.0, help="stop after that time; the next run continues")
+    parser.add_argument("--permissive", action="store_true", help="leave out the sets with texts under CC BY-SA")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args(arguments)
     started_s = time.time()
