@@ -87,7 +87,7 @@ def _alike(one: str, other: str) -> bool:
 
 
 def borrowed(sentence: str, neighbours: str, rng: Random) -> str | None:
-    """*sentence* with a number or a name of its *neighbours* in place of one of its own; None where there is none.
+    """*sentence* with a number or a name of its *neighbours* in place of one in it; None where there is none.
 
     >>> borrowed("The red pump costs 20 pounds.", "The blue one costs 35.", Random(1))
     'The red pump costs 35 pounds.'
