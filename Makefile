@@ -119,7 +119,9 @@ reader-train: setup .local/env/reader/.ready ## train the reader on $$RAGDROP_EV
 	@.local/env/reader/bin/python -m models.reader --data "$$RAGDROP_EVAL_DATA" --out .local/reader --minutes $(MINUTES)
 
 reader-eval: setup ## print the goals' table of models/reader/reader.onnx on $$RAGDROP_EVAL_DATA
-	@.local/env/models/bin/python -m models.reader.evaluate models/reader "$$RAGDROP_EVAL_DATA"
+	@mkdir -p .local/reader
+	@.local/env/models/bin/python -m localstack.models.weights .local/reader/tokenizer.json
+	@.local/env/models/bin/python -m models.reader.evaluate models/reader/reader.onnx .local/reader/tokenizer.json "$$RAGDROP_EVAL_DATA"
 
 PEERS = langchain llama_index haystack txtai
 bench-env: setup $(PEERS:%=.local/env/peer-%/.ready) ## install the frameworks that the benchmarks compare with

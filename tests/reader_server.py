@@ -1,4 +1,4 @@
-"""A server of `POST /v1/read` for tests, over real HTTP; it reads by words unless it is told what to answer."""
+"""A server of `POST /v1/read` for tests, over real HTTP; it reads by words unless a test gives the answers."""
 
 from __future__ import annotations
 

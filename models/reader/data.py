@@ -109,43 +109,42 @@ def find_span(answer: str, passage: str) -> tuple[int, int] | None:
     return found[0] if 0 < len(found) <= 2 else None
 
 
-def support_rows(train: Path, verify: Path | None) -> list[Row]:
+def _lines_to_train_on(path: Path) -> list[dict[str, Any]]:
+    return [line for line in read_lines(path) if line["split"] == "train"]
+
+
+def _open_sets(train: Path, file: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The name of each open set that has *file*, and its lines to train on."""
+    for path in sorted(train.glob(f"*/{file}")):
+        if not path.parent.name.startswith("test-"):
+            yield path.parent.name, _lines_to_train_on(path)
+
+
+def support_rows(train: Path, verify: Path) -> list[Row]:
     """The claims of the open sets."""
     rows = []
-    for folder in sorted(train.iterdir()):
-        path = folder / "pairs.jsonl"
-        if folder.name.startswith("test-") or not path.exists():
-            continue
-        taken = [line for line in read_lines(path) if line["split"] == "train"]
-        if folder.name in MOST:
-            taken = Random(folder.name).sample(taken, min(len(taken), MOST[folder.name]))
-        for line in taken:
+    for name, lines in _open_sets(train, "pairs.jsonl"):
+        most = MOST.get(name)
+        for line in lines if most is None else Random(name).sample(lines, min(len(lines), most)):
             label = line["label"]
-            if label == "neutral" and folder.name in TWO_CLASSES:
+            if label == "neutral" and name in TWO_CLASSES:
                 label = "unsupported"
-            rows.append(Row(line["hypothesis"], line["premise"], folder.name, support=label))
-    if verify is not None:
-        lines = [line for line in read_lines(verify / "conjnli" / "pairs.jsonl") if line["split"] == "train"]
-        taken = Random("conjnli").sample(lines, CONJUNCTIONS)
-        rows += [Row(line["hypothesis"], line["premise"], "conjnli", support=line["label"]) for line in taken]
+            rows.append(Row(line["hypothesis"], line["premise"], name, support=label))
+    taken = Random("conjnli").sample(_lines_to_train_on(verify / "conjnli" / "pairs.jsonl"), CONJUNCTIONS)
+    rows += [Row(line["hypothesis"], line["premise"], "conjnli", support=line["label"]) for line in taken]
     return rows
 
 
 def question_rows(train: Path) -> list[Row]:
     """The questions of the open sets, each with one passage."""
     rows = []
-    for folder in sorted(train.iterdir()):
-        path = folder / "qa.jsonl"
-        if folder.name.startswith("test-") or not path.exists():
-            continue
-        for line in read_lines(path):
-            if line["split"] != "train":
-                continue
+    for name, lines in _open_sets(train, "qa.jsonl"):
+        for line in lines:
             good = bool(line.get("relevant", line["answerable"]))
             answer = line.get("answer")
-            span = find_span(answer, line["passage"]) if good and answer and folder.name != "boolq" else None
-            answers = None if folder.name in NO_NEGATIVES else line["answerable"]
-            rows.append(Row(line["question"], line["passage"], folder.name, None, answers, span, good))
+            span = find_span(answer, line["passage"]) if good and answer and name != "boolq" else None
+            answers = None if name in NO_NEGATIVES else line["answerable"]
+            rows.append(Row(line["question"], line["passage"], name, None, answers, span, good))
     return rows
 
 
@@ -166,7 +165,7 @@ def into_units(rows: Iterable[Row], mined: dict[str, list[str]], rng: Random, *,
             near = bad[number * (most - 1) : (number + 1) * (most - 1)]
             found = mined.get(query, [])
             count = min(most - 1 - len(near), 2, len(found))
-            others = [_not_relevant(row, text) for text in rng.sample(found, count)]
+            others = [not_relevant(row, text) for text in rng.sample(found, count)]
             units.append([row, *near, *others])
         left = bad[len(good) * (most - 1) :] if good else bad
         units.extend([row] for row in left[:most])
@@ -210,6 +209,8 @@ def _window(claim: str, passage: str, rng: Random) -> str:
     return passage[spans[first][0] : spans[last - 1][1]] if spans else passage
 
 
-def _not_relevant(row: Row, passage: str) -> Row:
+def not_relevant(row: Row, passage: str) -> Row:
+    """The query of *row* with a *passage* that is not about it: it answers nothing, and supports nothing."""
+    support = "unsupported" if row.support is not None else None
     answerable = False if row.answerable is not None else None
-    return Row(row.query, passage, row.source + "/mined", None, answerable, None, False)
+    return Row(row.query, passage, row.source + "/mined", support, answerable, None, False)

@@ -231,9 +231,8 @@ def relevance(scorer: Scorer, candidates: Path) -> dict[str, Any]:
                     places.append((number, place))
         scores, _ = scorer(rows)
         read: dict[int, dict[int, float]] = defaultdict(dict)
-        flags: dict[int, dict[int, float]] = defaultdict(dict)
         for (number, place), score in zip(places, scores, strict=True):
-            read[number][place], flags[number][place] = float(score[0]), float(score[1])
+            read[number][place] = float(score[0])
         made: dict[str, list[float]] = defaultdict(list)
         for number, each in enumerate(questions):
             documents = each["found"]

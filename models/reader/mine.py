@@ -41,8 +41,9 @@ def embed(texts: Sequence[str], encoder: Encoder, trunk: Network) -> Tensor:
     return found
 
 
-def mine(rows: Iterable[Row], encoder: Encoder, trunk_weights: Path, rng: Random) -> dict[str, list[str]]:
+def mine(rows: Iterable[Row], encoder: Encoder, trunk_weights: Path) -> dict[str, list[str]]:
     """By query that has a relevant passage: up to MINED near passages of the same set without the answer's words."""
+    rng = Random("mined")  # a separate one: a run that finds them stored has the same batches
     trunk = Network()
     trunk.load_trunk(trunk_weights)
     trunk = trunk.to(torch.bfloat16)

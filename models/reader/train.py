@@ -21,7 +21,7 @@ from torch.nn import functional
 
 from models.reader import data, mine, swaps
 from models.reader.batches import Encoded, Encoder, arrays, batches, encode_units
-from models.reader.data import Row, Unit
+from models.reader.data import Unit
 from models.reader.network import SUPPORT, Network, Scores
 
 CHECKPOINT_S = 300.0
@@ -43,11 +43,10 @@ def losses(scores: Scores, units: Sequence[Sequence[Encoded]]) -> dict[str, Tens
             parts.append(-support[number, SUPPORT.index(label)])
     if parts:
         found["support"] = torch.stack(parts).mean()
-    known = [number for number, each in enumerate(rows) if each.row.answerable is not None]
-    if known:
-        right = torch.tensor([float(bool(rows[number].row.answerable)) for number in known])
-        found["answerable"] = functional.binary_cross_entropy_with_logits(scores.answerable[known].float(), right)
+    found |= _of_flags("answerable", scores.answerable, [each.row.answerable for each in rows])
+    found |= _of_flags("relevance", scores.relevance, [each.row.relevant for each in rows])
     # the first token is the span of a question without an answer
+    known = [number for number, each in enumerate(rows) if each.row.answerable is not None]
     edges = [number for number in known if rows[number].span or not rows[number].row.answerable]
     if edges:
         places = torch.tensor([rows[number].span or (0, 0) for number in edges])
@@ -62,11 +61,16 @@ def losses(scores: Scores, units: Sequence[Sequence[Encoded]]) -> dict[str, Tens
         at += len(unit)
     if ranked:
         found["listwise"] = torch.stack(ranked).mean()
-    known = [number for number, each in enumerate(rows) if each.row.relevant is not None]
-    if known:
-        right = torch.tensor([float(bool(rows[number].row.relevant)) for number in known])
-        found["relevance"] = functional.binary_cross_entropy_with_logits(scores.relevance[known].float(), right)
     return found
+
+
+def _of_flags(name: str, logits: Tensor, flags: Sequence[bool | None]) -> dict[str, Tensor]:
+    """The loss *name* of the *logits* whose flag is known; nothing where none is."""
+    known = [number for number, flag in enumerate(flags) if flag is not None]
+    if not known:
+        return {}
+    right = torch.tensor([float(bool(flags[number])) for number in known])
+    return {name: functional.binary_cross_entropy_with_logits(logits[known].float(), right)}
 
 
 def _apart(scores: Scores, units: Sequence[Sequence[Encoded]]) -> Tensor | None:
@@ -221,18 +225,16 @@ def units_of(args: argparse.Namespace, encoder: Encoder, rng: Random) -> list[Un
     if args.own is not None:
         passages = Random(args.seed).sample(passages, min(len(passages), args.own))
     own = [row for _, row in data.own_rows(passages)]
-    cache = args.out / "mined.json"
+    cache = args.out.parent / "mined.json"  # of all stages
     if cache.exists():
         mined = json.loads(cache.read_text())
     else:
-        mined = mine.mine([*asked, *claims, *own], encoder, args.trunk / "model.safetensors", rng)
+        mined = mine.mine([*asked, *claims, *own], encoder, args.trunk / "model.safetensors")
         cache.write_text(json.dumps(mined))
     units = data.into_units(asked, mined, rng)
     for row in claims:
-        others = rng.sample(mined.get(row.query, []), min(1, len(mined.get(row.query, [])))) if row.relevant else []
-        units.append(
-            [row, *(Row(row.query, text, row.source + "/mined", "unsupported", None, None, False) for text in others)]
-        )
+        found = mined.get(row.query, []) if row.relevant else []
+        units.append([row, *(data.not_relevant(row, text) for text in rng.sample(found, min(1, len(found))))])
     texts = sorted({row.passage for row in asked} | {passage["passage"] for passage in passages})
     units += swaps.units(rng.sample(texts, int(args.swaps * len(texts))), rng)
     if args.share < 1:
