@@ -116,12 +116,12 @@ bench-quality: setup ## measure retrieval and answers on $$RAGDROP_EVAL_DATA and
 # Hours on two cores; a run that was stopped continues. MINUTES= stops it after that time.
 MINUTES ?= 600
 reader-train: setup .local/env/reader/.ready ## train the reader on $$RAGDROP_EVAL_DATA and models/reader/data, and write .local/reader/reader.onnx
-	@.local/env/reader/bin/python -m models.reader --data "$$RAGDROP_EVAL_DATA" --out .local/reader --minutes $(MINUTES)
+	@PYTHONPATH=layers/common/python:. .local/env/reader/bin/python -m models.reader --data "$$RAGDROP_EVAL_DATA" --out .local/reader --minutes $(MINUTES)
 
-reader-eval: setup ## print the goals' table of models/reader/reader.onnx on $$RAGDROP_EVAL_DATA
+reader-eval: setup ## print the goals' table of models/reader/reader.onnx on $$RAGDROP_EVAL_DATA; PART=test for the passages kept apart
 	@mkdir -p .local/reader
 	@.local/env/models/bin/python -m localstack.models.weights .local/reader/tokenizer.json
-	@.local/env/models/bin/python -m models.reader.evaluate models/reader/reader.onnx .local/reader/tokenizer.json "$$RAGDROP_EVAL_DATA"
+	@PYTHONPATH=layers/common/python:. .local/env/models/bin/python -m models.reader.evaluate models/reader .local/reader/tokenizer.json "$$RAGDROP_EVAL_DATA" --part $(or $(PART),dev)
 
 PEERS = langchain llama_index haystack txtai
 bench-env: setup $(PEERS:%=.local/env/peer-%/.ready) ## install the frameworks that the benchmarks compare with

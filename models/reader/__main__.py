@@ -12,10 +12,18 @@ from models.reader import train
 from models.reader.export import export
 
 STAGES: dict[str, list[str]] = {
-    "broad": ["--own-times", "0", "--rate", "1e-4", "--head-rate", "4e-4", "--seed", "1"],
-    "near": ["--own-times", "1", "--share", "0.22", "--rate", "1e-4", "--head-rate", "3e-4", "--seed", "2"],
+    "order": [
+        "--mix",
+        "swaps=0.5 windows=1 sides=1 short=1",
+        *("--rate", "1e-4", "--head-rate", "4e-4", "--seed", "1"),
+    ],
+    "all": [
+        "--mix",
+        "questions=0.8 squad=2 near=1 own=1 squares=1 plain=1 windows=0.5 sides=0.3 swaps=0.15 short=0.5 long=0.4",
+        *("--rate", "1e-4", "--head-rate", "4e-4", "--seed", "2"),
+    ],
 }
-"""Open sets alone, then the project's own items with a part of them; each stage starts where the one before ended."""
+"""Who does what, on short evidence, then all of it; each stage starts where the one before ended."""
 
 
 def trunk_folder() -> Path:

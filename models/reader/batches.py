@@ -12,10 +12,8 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from models.reader.data import Row, Unit
+from ragdrop.models.onnx_reader import CLS, MAX_PAIR_TOKENS, MAX_QUERY_TOKENS, SEP
 
-CLS, SEP = 101, 102
-LONGEST = 320  # tokens of a pair; the passage is cut at its end
-LONGEST_QUERY = 96
 Ints = Any  # arrays of numpy, which the project's environment does not have
 
 
@@ -46,8 +44,8 @@ class Encoder:
         return self._known[text]
 
     def __call__(self, row: Row) -> Encoded:
-        query = self.tokens(row.query)[0][:LONGEST_QUERY]
-        room = LONGEST - 3 - len(query)
+        query = self.tokens(row.query)[0][:MAX_QUERY_TOKENS]
+        room = MAX_PAIR_TOKENS - 3 - len(query)
         passage, offsets = self.tokens(row.passage)
         passage, offsets = passage[:room], offsets[:room]
         at = len(query) + 2

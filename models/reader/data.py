@@ -15,6 +15,8 @@ from typing import Any
 OWN = Path(__file__).parent / "data"
 CLAIMS = {"true": "supported", "false": "contradicted", "unsaid": "neutral"}
 """What the last part of a claim's field says of it."""
+CLASSES = tuple(CLAIMS.values())
+"""The classes of the support head, in the order of its outputs."""
 TWO_CLASSES = frozenset(
     {"begin", "cg2c-doc", "expertqa", "wice", "entailmentbank", "halueval-qa", "scitail-dev", "dnc", "bump"}
 )
@@ -172,13 +174,45 @@ def into_units(rows: Iterable[Row], mined: dict[str, list[str]], rng: Random, *,
     return units
 
 
-def squares(rows: Iterable[Row]) -> list[Unit]:
-    """The claims among *rows*, those on one passage together, at most six at a time."""
-    found: dict[str, Unit] = defaultdict(list)
-    for row in rows:
-        if row.support is not None:
-            found[row.passage].append(row)
-    return [unit[at : at + 6] for unit in found.values() for at in range(0, len(unit), 6)]
+def squares(passages: Iterable[dict[str, Any]], *sides: str) -> Iterator[Unit]:
+    """The claims on each passage that are told in the words of *sides* (`own`, `other`, `plain`), by statement."""
+    for passage in passages:
+        for end in ("", "_2"):
+            fields = [f"{side}_{kind}{end}" for side in sides for kind in CLAIMS]
+            unit = [
+                Row(passage["claims"][field], passage["passage"], "own", support=CLAIMS[field.split("_")[1]])
+                for field in fields
+                if field in passage["claims"]
+            ]
+            if unit:
+                yield unit
+
+
+def sides(passages: Iterable[dict[str, Any]], rng: Random) -> Iterator[Unit]:
+    """The claims of each square with one of its own sentences as the evidence, once a true and once a false one.
+
+    Two sentences say the same, or one is the other with its sense turned: short, and without a passage to lean on.
+    A false sentence as evidence makes the true claims false, so that no claim is likely by itself.
+    """
+    for passage in passages:
+        for end in ("", "_2"):
+            square = {
+                field: passage["claims"][field + end]
+                for side in ("own", "other")
+                for field in (f"{side}_{kind}" for kind in CLAIMS)
+                if field + end in passage["claims"]
+            }
+            for kind, turned in (("true", "false"), ("false", "true")):
+                said = [field for field in square if field.endswith(kind)]
+                if not said:
+                    continue
+                evidence = rng.choice(said)
+                labels = {kind: "supported", turned: "contradicted", "unsaid": "neutral"}
+                yield [
+                    Row(claim, square[evidence], "own", support=labels[field.split("_")[1]])
+                    for field, claim in square.items()
+                    if field != evidence
+                ]
 
 
 def windows(units: Iterable[Unit], rng: Random) -> list[Unit]:

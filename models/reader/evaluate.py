@@ -1,6 +1,7 @@
-"""The goals' table of the reader: `python -m models.reader.evaluate MODEL TOKENIZER DATA [--part dev|test]`.
+"""The goals' table of the reader: `python -m models.reader.evaluate FOLDER TOKENIZER DATA [--part dev|test]`.
 
-Needs onnxruntime, tokenizers and numpy alone.  The numbers are of raw logits: thresholds are said beside them.
+FOLDER has reader.onnx and reader.json; DATA is the folder of evaluation data.  Claims are judged as the service does
+it, by the rules and the reader together.
 """
 
 from __future__ import annotations
@@ -8,69 +9,57 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
-import onnxruntime
 
+from groundcheck import STANDING, ClaimStatus, Passage
+from groundcheck.claims import check_cited
 from models.reader import data
-from models.reader.batches import Encoded, Encoder, arrays
 from models.reader.data import Row
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.generate.citations import AskVerifier
+from ragdrop.models.onnx_reader import OnnxReader
+from ragdrop.models.verifiers import ReaderVerifier, log_odds
+from ragdrop.operate.evaluation import ndcg
+from ragdrop.ports.model_services import Reading
 
-Floats = Any  # arrays of numpy, which the project's environment does not have
 AT_MOST = 600  # pairs of a set of others
 SETS = (("sick", "test"), ("breaking-nli", "test"), ("conjnli", "dev"), ("monli", "test"), ("msr-paraphrase", "test"))
-LONGEST_ANSWER = 40
+QUESTIONS = ("clapnq-dev", "mtrag-un", "test-conditionalqa", "test-mediqa")
+PASSED = 0.88  # share of the answerable questions that a threshold lets through
+ORDERS = (
+    ("own_true", "own_false"),
+    ("plain_true", "plain_false"),
+    ("other_true", "other_false"),
+    ("other_true", "own_false"),
+    ("own_true", "other_false"),
+    ("plain_true", "plain_unsaid"),
+    ("other_true", "other_unsaid"),
+    ("own_true", "own_unsaid"),
+)
+Verdicts = Callable[[Sequence[Row]], list[ClaimStatus]]
+
+
+def in_no_hurry() -> Deadline:
+    return Deadline.after(36_000.0)
 
 
 class Scorer:
-    """Runs the model on rows, those of about one length together."""
+    """The readings of rows, each stored."""
 
-    def __init__(self, model: Path, tokenizer: Path, *, threads: int = 2) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-        self.encoder = Encoder(tokenizer)
+    def __init__(self, reader: OnnxReader) -> None:
+        self._reader = reader
+        self._known: dict[tuple[str, str], Reading] = {}
 
-    def __call__(self, rows: Sequence[Row]) -> tuple[Floats, list[tuple[float, tuple[int, int]]]]:
-        """The five logits of each row; of its likeliest answer the logit over "no answer", and its code points."""
-        encoded = [self.encoder(row) for row in rows]
-        order = sorted(range(len(rows)), key=lambda number: len(encoded[number].tokens))
-        scores = np.zeros((len(rows), 5))
-        spans: list[tuple[float, tuple[int, int]]] = [(0.0, (0, 0))] * len(rows)
-        for at in range(0, len(order), 32):
-            some = order[at : at + 32]
-            names = ("tokens", "types", "mask")
-            inputs = {
-                name: each.astype(np.int32)
-                for name, each in zip(names, arrays([encoded[n] for n in some]), strict=True)
-            }
-            found, edges = self._session.run(None, inputs)
-            scores[some] = found
-            for place, number in enumerate(some):
-                spans[number] = self._span(encoded[number], edges[place].astype(np.float64))
-        return scores, spans
-
-    def _span(self, each: Encoded, edges: Floats) -> tuple[float, tuple[int, int]]:
-        start, end = edges[each.passage_at : len(each.tokens) - 1].T
-        if not len(start):
-            return -20.0, (0, 0)
-        sums = start[:, None] + end[None, :]
-        places = np.arange(len(start))
-        far = (places[None, :] < places[:, None]) | (places[None, :] >= places[:, None] + LONGEST_ANSWER)
-        sums[far] = -1e9
-        first, last = np.unravel_index(int(sums.argmax()), sums.shape)
-        offsets = self.encoder.tokens(each.row.passage)[1]
-        return float(sums[first, last] - edges[0].sum()), (offsets[first][0], offsets[last][1])
-
-
-def softmax(logits: Floats) -> Floats:
-    raised = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return raised / raised.sum(axis=1, keepdims=True)
+    def __call__(self, rows: Iterable[Row]) -> list[Reading]:
+        pairs = [(row.query, row.passage) for row in rows]
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
+        self._known |= zip(new, self._reader.read(new, in_no_hurry()), strict=True)
+        return [self._known[pair] for pair in pairs]
 
 
 def auc(high: Sequence[float], low: Sequence[float]) -> float:
@@ -83,115 +72,114 @@ def auc(high: Sequence[float], low: Sequence[float]) -> float:
     return float(np.mean([np.mean(ranks < each) + 0.5 * np.mean(ranks == each) for each in high]))
 
 
-def square(scorer: Scorer, part: str) -> dict[str, Any]:
-    """Support on the project's own square: the share of each cell by class, and what ranks above what."""
-    rows = list(data.own_rows(data.own_passages(part)))
-    claims = [(field, row) for field, row in rows if row.support]
-    probabilities = softmax(scorer([row for _, row in claims])[0][:, 2:])
-    cells: dict[str, list[Floats]] = defaultdict(list)
-    for (field, _), each in zip(claims, probabilities, strict=True):
-        cells[field.removesuffix("_2")].append(each)
-    supported = {name: [float(each[0]) for each in values] for name, values in cells.items()}
-    table = {
-        name: {
-            "count": len(values),
-            "accepted": round(float(np.mean([each.argmax() == 0 for each in values])), 3),
-            "contradicted": round(float(np.mean([each.argmax() == 1 for each in values])), 3),
-        }
-        for name, values in cells.items()
+def service(reader: OnnxReader) -> Verdicts:
+    """The status of claims by rules and reader, as `POST /v1/verify` gives it."""
+    ask = AskVerifier(ReaderVerifier(reader), in_no_hurry())
+
+    def verdicts(rows: Sequence[Row]) -> list[ClaimStatus]:
+        return [check_cited(row.query, [Passage(row.passage, id=1)], ask).status for row in rows]
+
+    return verdicts
+
+
+def square(scorer: Scorer, verdicts: Verdicts, part: str) -> dict[str, Any]:
+    """The project's own squares: of each cell what stands and what is verified, and what ranks above what."""
+    cells: dict[str, list[Row]] = defaultdict(list)
+    for field, row in data.own_rows(data.own_passages(part)):
+        if row.support:
+            cells[field.removesuffix("_2")].append(row)
+    supported = {name: [each.supported for each in scorer(rows)] for name, rows in cells.items()}
+    ranks = {f"{a} > {b}": round(auc(supported[a], supported[b]), 3) for a, b in ORDERS}
+    return {"cells": {name: stand(verdicts(rows)) for name, rows in cells.items()}, "auc of the reader alone": ranks}
+
+
+def stand(statuses: Sequence[ClaimStatus]) -> dict[str, Any]:
+    """How many there are, and the share of them that stands, that is verified, and that is contradicted.
+
+    >>> stand(["verified", "supported", "unsupported", "contradicted"])
+    {'count': 4, 'stand': 0.5, 'verified': 0.25, 'contradicted': 0.25}
+    """
+    shares = {
+        "stand": sum(status in STANDING for status in statuses),
+        "verified": statuses.count("verified"),
+        "contradicted": statuses.count("contradicted"),
     }
-    pairs = [
-        ("own_true", "own_false"),
-        ("other_true", "other_false"),
-        ("other_true", "own_false"),
-        ("own_true", "other_false"),
-        ("other_true", "other_unsaid"),
-        ("own_true", "own_unsaid"),
-        ("other_true", "own_unsaid"),
-    ]
-    ranks = {f"{a} > {b}": round(auc(supported[a], supported[b]), 3) for a, b in pairs}
-    return {"cells": table, "auc": ranks}
+    return {"count": len(statuses)} | {name: round(each / len(statuses), 3) for name, each in shares.items()}
 
 
-def others(scorer: Scorer, folder: Path) -> dict[str, float]:
-    """Balanced accuracy of "supported" on sets of other people."""
+def others(scorer: Scorer, verdicts: Verdicts, folder: Path) -> dict[str, Any]:
+    """Sets of other people: the balanced accuracy of "stands", and how the reader alone ranks."""
     found = {}
     for name, split in SETS:
         lines = [line for line in data.read_lines(folder / "verify" / name / "pairs.jsonl") if line["split"] == split]
-        lines = Random(name).sample(lines, min(AT_MOST, len(lines)))
-        found[name] = _balanced(scorer, lines)
+        found[name] = _balanced(scorer, verdicts, Random(name).sample(lines, min(AT_MOST, len(lines))))
     for path in sorted((folder / "train").glob("test-*/pairs.jsonl")):
         lines = data.read_lines(path)
         lines = Random(path.parent.name).sample(lines, min(AT_MOST // 2, len(lines)))
-        found[path.parent.name] = _balanced(scorer, lines)
+        found[path.parent.name] = _balanced(scorer, verdicts, lines)
     return found
 
 
-def _balanced(scorer: Scorer, lines: Sequence[dict[str, Any]]) -> Any:
-    scores = softmax(scorer([Row(line["hypothesis"], line["premise"], "") for line in lines])[0][:, 2:])
+def _balanced(scorer: Scorer, verdicts: Verdicts, lines: Sequence[dict[str, Any]]) -> dict[str, float]:
+    rows = [Row(line["hypothesis"], line["premise"], "") for line in lines]
     good = np.array([line["label"] in ("supported", "paraphrase") for line in lines])
-    said = scores.argmax(axis=1) == 0
-    balanced = (said[good].mean() + (~said[~good]).mean()) / 2
-    return round(float(balanced), 3), round(auc(scores[good, 0], scores[~good, 0]), 3)
+    statuses = np.array(verdicts(rows))
+    said, verified = np.isin(statuses, sorted(STANDING)), statuses == "verified"
+    scores = np.array([each.supported for each in scorer(rows)])
+    return {
+        "balanced": round(float(said[good].mean() + (~said[~good]).mean()) / 2, 3),
+        "verified": int(verified.sum()),
+        "of these false": int((verified & ~good).sum()),
+        "auc of the reader alone": round(auc(scores[good], scores[~good]), 3),
+    }
 
 
-def refusals(right: Sequence[float], wrong: Sequence[float], passed: float = 0.88) -> float:
-    """The share of *wrong* (without an answer) under the threshold that lets *passed* of *right* through."""
-    threshold = np.quantile(np.asarray(right), 1 - passed)
-    return float(np.mean(np.asarray(wrong) < threshold))
+def refused(scorer: Scorer, rows: Sequence[Row]) -> dict[str, float]:
+    """Of questions without an answer the share under the threshold that lets PASSED of the answerable through."""
+    scores = np.array([log_odds(each.answerable) for each in scorer(rows)])
+    known = np.array([bool(row.answerable) for row in rows])
+    threshold = np.quantile(scores[known], 1 - PASSED)
+    return {
+        "questions": len(rows),
+        "auc": round(auc(scores[known], scores[~known]), 3),
+        "refused": round(float(np.mean(scores[~known] < threshold)), 3),
+    }
 
 
 def answers(scorer: Scorer, folder: Path, part: str) -> dict[str, Any]:
-    """The answer head: unanswerable questions refused where 88 % of the answerable are let through, spans that fit."""
+    """The answer head: what it refuses, and how well its spans fit."""
     questions = read_squad(folder)
-    found: dict[str, Any] = {"squad2": _refused(scorer, [row for row, _ in questions])}
-    spans = scorer([row for row, _ in questions])[1]
-    f1 = [
-        best_f1(row.passage[slice(*span)], golds)
-        for (row, golds), (_, span) in zip(questions, spans, strict=True)
-        if golds
-    ]
-    found["squad2"]["f1 of spans"] = round(float(np.mean(f1)), 3)
-    own = [row for _, row in data.own_rows(data.own_passages(part)) if row.answerable is not None]
-    found["own"] = _refused(scorer, own)
-    for name in ("other", "own"):
-        some = [
-            row
-            for field, row in data.own_rows(data.own_passages(part))
-            if row.answerable is not None and field.startswith(name)
-        ]
-        found[f"own, {name} words"] = _refused(scorer, some)
-    for name in ("clapnq-dev", "mtrag-un", "test-conditionalqa", "test-mediqa"):
+    found: dict[str, Any] = {"squad2": refused(scorer, [row for row, _ in questions])}
+    found["squad2"]["f1 of spans"] = _f1_of_spans(scorer, questions)
+    own = [(field, row) for field, row in data.own_rows(data.own_passages(part)) if row.answerable is not None]
+    for words in ("own", "other"):
+        found[f"in {words} words"] = refused(scorer, [row for field, row in own if field.startswith(words)])
+    spans = [(row, [row.passage[slice(*row.span)]]) for _, row in own if row.span]
+    found["f1 of own spans"] = _f1_of_spans(scorer, spans)
+    for name in QUESTIONS:
         lines = data.read_lines(folder / "train" / name / "qa.jsonl")
         lines = Random(name).sample(lines, min(AT_MOST, len(lines)))
-        found[name] = _refused(
-            scorer, [Row(line["question"], line["passage"], name, answerable=line["answerable"]) for line in lines]
-        )
+        rows = [Row(line["question"], line["passage"], name, answerable=line["answerable"]) for line in lines]
+        found[name] = refused(scorer, rows)
     return found
 
 
-def _refused(scorer: Scorer, rows: Sequence[Row]) -> dict[str, float]:
-    scores, spans = scorer(rows)
-    flag, margin = scores[:, 1], np.array([each[0] for each in spans])
-    known = np.array([bool(row.answerable) for row in rows])
-    made = {}
-    for name, values in (("flag", flag), ("margin", margin), ("both", flag + 0.25 * margin)):
-        made[f"auc {name}"] = round(auc(values[known], values[~known]), 3)
-        made[f"refused {name}"] = round(refusals(values[known], values[~known]), 3)
-    return made
+def _f1_of_spans(scorer: Scorer, questions: Sequence[tuple[Row, Sequence[str]]]) -> float:
+    right = [
+        best_f1(row.passage[slice(*(reading.answer or (0, 0)))], golds)
+        for (row, golds), reading in zip(questions, scorer([row for row, _ in questions]), strict=True)
+        if golds
+    ]
+    return round(float(np.mean(right)), 3)
 
 
 def read_squad(folder: Path) -> list[tuple[Row, list[str]]]:
-    asked = json.loads((folder / "squad2" / "queries.json").read_text(encoding="utf-8"))
-    golds = json.loads((folder / "squad2" / "ground_truth.json").read_text(encoding="utf-8"))
-    listed = asked.get("queries", asked) if isinstance(asked, dict) else asked
-    rows = []
-    for each in listed:
-        gold = golds[each.get("id") or each["query_id"]]
-        text = each.get("context") or each["passage"]
-        question = each.get("question") or each["query"]
-        rows.append((Row(question, text, "squad2", answerable=not gold["is_impossible"]), gold["answers"]))
-    return rows
+    truth = json.loads((folder / "squad2" / "ground_truth.json").read_text(encoding="utf-8"))
+    asked = json.loads((folder / "squad2" / "queries.json").read_text(encoding="utf-8"))["queries"]
+    return [
+        (Row(line["question"], line["context"], "squad2", answerable=not gold["is_impossible"]), gold["answers"])
+        for line, gold in ((line, truth[line["id"]]) for line in asked)
+    ]
 
 
 def best_f1(said: str, golds: Sequence[str]) -> float:
@@ -217,60 +205,50 @@ def _f1(said: str, gold: str) -> float:
     return 2 * same / (len(one) + len(other)) if one and other else float(one == other)
 
 
-def relevance(scorer: Scorer, candidates: Path) -> dict[str, Any]:
-    """nDCG@10 of the candidates that the search gave, as they were, by the reader, and by both."""
-    found: dict[str, Any] = {}
-    ways: dict[str, list[float]] = {}
+def relevance(scorer: Scorer, candidates: Path) -> dict[str, dict[str, float]]:
+    """nDCG@10 of the candidates that the search gave, as they were, by the reader, and by both; and the first right."""
+    found: dict[str, dict[str, float]] = {}
     for name, questions in json.loads(candidates.read_text(encoding="utf-8")).items():
-        rows, places = [], []
-        for number, each in enumerate(questions):
-            for place, document in enumerate(each["found"]):
-                title = document["title"] or ""
-                for text in document["texts"][:1]:
-                    rows.append(Row(each["question"], text if text.startswith(title) else f"{title}. {text}", ""))
-                    places.append((number, place))
-        scores, _ = scorer(rows)
-        read: dict[int, dict[int, float]] = defaultdict(dict)
-        for (number, place), score in zip(places, scores, strict=True):
-            read[number][place] = float(score[0])
         made: dict[str, list[float]] = defaultdict(list)
-        for number, each in enumerate(questions):
+        for each in questions:
             documents = each["found"]
-            ids = [document["id"] for document in documents]
+            read = np.array([log_odds(one.relevance) for one in scorer(_rows(each["question"], documents))])
             base = np.array([document["score"] or 0.0 for document in documents])
-            ranked = {"search": base, "reader": np.array([read[number][place] for place in range(len(ids))])}
-            for weight in (0.02, 0.04, 0.06, 0.08, 0.12):
-                ranked[f"search + {weight} reader"] = base + weight * ranked["reader"]
+            ranked = {"search": base, "reader": read}
+            ranked |= {f"search + {weight} reader": base + weight * read for weight in (0.01, 0.02, 0.03, 0.05, 0.08)}
             for way, values in ranked.items():
-                best = [ids[place] for place in np.argsort(-values, kind="stable")]
+                best = [documents[place]["id"] for place in np.argsort(-values, kind="stable")]
                 made[way].append(ndcg(best, each["relevant"]))
+                for most in (1, 3):
+                    made[f"{way}, among {most}"].append(any(id_ in each["relevant"] for id_ in best[:most]))
         found[name] = {way: round(float(np.mean(values)), 4) for way, values in made.items()}
-        for way, value in found[name].items():
-            ways.setdefault(way, []).append(value)
-    found["mean"] = {way: round(float(np.mean(values)), 4) for way, values in ways.items()}
     return found
 
 
-def ndcg(ids: Sequence[str], relevant: dict[str, float], at: int = 10) -> float:
-    gains = [relevant.get(each, 0.0) for each in ids[:at]]
-    best = sorted(relevant.values(), reverse=True)[:at]
-    total = sum(gain / np.log2(place + 2) for place, gain in enumerate(best))
-    return float(sum(gain / np.log2(place + 2) for place, gain in enumerate(gains)) / total) if total else 0.0
+def _rows(question: str, documents: Sequence[dict[str, Any]]) -> list[Row]:
+    """Each document's best chunk, after its title where it does not begin with it."""
+    rows = []
+    for document in documents:
+        title, text = document["title"] or "", document["texts"][0]
+        rows.append(Row(question, text if text.startswith(title) else f"{title}. {text}", ""))
+    return rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("model", type=Path)
+    parser.add_argument("folder", type=Path)
     parser.add_argument("tokenizer", type=Path)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--part", default="dev", choices=("dev", "test", "train"))
-    parser.add_argument("--candidates", type=Path)
-    parser.add_argument("--quick", action="store_true", help="the project's own items and SQuAD alone")
+    parser.add_argument("--part", default="dev", choices=("dev", "test"), help="of the project's own passages")
+    parser.add_argument("--candidates", type=Path, help="what `python -m models.reader.candidates` wrote")
     args = parser.parse_args()
-    scorer = Scorer(args.model, args.tokenizer)
-    found: dict[str, Any] = {"square": square(scorer, args.part), "answers": answers(scorer, args.data, args.part)}
-    if not args.quick:
-        found["others"] = others(scorer, args.data)
+    reader = OnnxReader(args.folder, tokenizer=args.tokenizer)
+    scorer, verdicts = Scorer(reader), service(reader)
+    found = {
+        "answers": answers(scorer, args.data, args.part),
+        "square": square(scorer, verdicts, args.part),
+        "others": others(scorer, verdicts, args.data),
+    }
     if args.candidates:
         found["relevance"] = relevance(scorer, args.candidates)
     print(json.dumps(found, indent=1))

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from models.reader.batches import CLS, SEP, Encoder
+from models.reader.batches import Encoder
 from models.reader.data import Row
 from models.reader.network import Network
+from ragdrop.models.onnx_reader import CLS, SEP
 
 RANKS = (2, 24)
 """Ranks that are taken: the first are too often right as well, the last too easy."""

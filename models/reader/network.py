@@ -15,8 +15,6 @@ from torch.nn import functional
 
 WIDTH, HEADS, INNER, VOCABULARY, POSITIONS = 384, 12, 1536, 30_522, 512
 EPSILON = 1e-12
-SUPPORT = ("supported", "contradicted", "neutral")
-"""The classes of the support head, in the order of its outputs."""
 
 
 class Scores(NamedTuple):
@@ -24,7 +22,7 @@ class Scores(NamedTuple):
 
     relevance: Tensor  # B
     answerable: Tensor  # B
-    support: Tensor  # B x 3, in the order of SUPPORT
+    support: Tensor  # B x 3, in the order of data.CLASSES
     start: Tensor  # B x L, of tokens of the passage; the first token is "no answer"
     end: Tensor  # B x L
 

@@ -9,7 +9,7 @@ clause moved, an aside left out, or the two sides of "and" in the other order.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 
 from models.reader.data import Row, Unit
@@ -170,6 +170,35 @@ def units(passages: Iterable[str], rng: Random, *, most: int = 2) -> Iterator[Un
                 Row(true or source, evidence, "swaps", support="supported"),
                 Row(false, evidence, "swaps", support="contradicted"),
             ]
+
+
+def asked_of_another(question: str, passage: str, elsewhere: str, rng: Random) -> str | None:
+    """*question* with another name or number, of its *passage* or of a text *elsewhere*; it mostly has no answer.
+
+    >>> asked_of_another("When did Ada Byron leave?", "Ada Byron left early.", "Then Karl Marx came.", Random(1))
+    'When did Karl Marx leave?'
+    """
+    kinds = [_NAME, _NUMBER]
+    rng.shuffle(kinds)
+    for kind in kinds:
+        own = [each for each in kind.finditer(question) if each[0] in passage]
+        for text in rng.sample([passage, elsewhere], 2):
+            others = sorted({each[0] for each in kind.finditer(text) if each[0] not in question})
+            if text is elsewhere:
+                others = [each for each in others if each not in passage]
+            if own and others:
+                place = rng.choice(own)
+                return question[: place.start()] + rng.choice(others) + question[place.end() :]
+    return None
+
+
+def near_questions(rows: Sequence[Row], rng: Random) -> Iterator[Unit]:
+    """The answered questions among *rows*, each asked of another name or number, where it names one."""
+    for row in rows:
+        if row.answerable and row.span:
+            made = asked_of_another(row.query, row.passage, rng.choice(rows).passage, rng)
+            if made:
+                yield [Row(made, row.passage, "swaps", answerable=False)]
 
 
 def _around(source: str, passage: str, rng: Random) -> str:

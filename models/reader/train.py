@@ -8,7 +8,7 @@ import json
 import math
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,10 +21,11 @@ from torch.nn import functional
 
 from models.reader import data, mine, swaps
 from models.reader.batches import Encoded, Encoder, arrays, batches, encode_units
-from models.reader.data import Unit
-from models.reader.network import SUPPORT, Network, Scores
+from models.reader.data import Row, Unit
+from models.reader.network import Network, Scores
 
 CHECKPOINT_S = 300.0
+SHORT = 60  # words of evidence up to which a claim of the open sets is short
 WARM_UP, WEIGHT_DECAY, CLIP = 0.06, 0.01, 1.0
 WEIGHTS = {"support": 1.0, "answerable": 1.0, "span": 0.5, "listwise": 1.0, "relevance": 0.3, "apart": 1.0}
 
@@ -40,7 +41,7 @@ def losses(scores: Scores, units: Sequence[Sequence[Encoded]]) -> dict[str, Tens
         if label == "unsupported":  # the two other classes together
             parts.append(-torch.logsumexp(support[number, 1:], dim=0))
         elif label:
-            parts.append(-support[number, SUPPORT.index(label)])
+            parts.append(-support[number, data.CLASSES.index(label)])
     if parts:
         found["support"] = torch.stack(parts).mean()
     found |= _of_flags("answerable", scores.answerable, [each.row.answerable for each in rows])
@@ -209,8 +210,8 @@ def run(training: Training, epochs: list[list[list[Encoded]]], out: Path, *, unt
     return True
 
 
-def units_of(args: argparse.Namespace, encoder: Encoder, rng: Random) -> list[Unit]:
-    """All units of an epoch: open sets by the share that *args* asks for, and the project's own as often as it asks."""
+def units_of(args: argparse.Namespace, encoder: Encoder, rng: Random) -> Iterator[list[Unit]]:
+    """The units of one epoch after the other: of each source of *args.mix* the share that it asks for."""
     train, verify = args.data / "train", args.data / "verify"
     asked = data.question_rows(train)
     claims = data.support_rows(train, verify)
@@ -225,25 +226,53 @@ def units_of(args: argparse.Namespace, encoder: Encoder, rng: Random) -> list[Un
     if args.own is not None:
         passages = Random(args.seed).sample(passages, min(len(passages), args.own))
     own = [row for _, row in data.own_rows(passages)]
-    cache = args.out.parent / "mined.json"  # of all stages
-    if cache.exists():
-        mined = json.loads(cache.read_text())
-    else:
-        mined = mine.mine([*asked, *claims, *own], encoder, args.trunk / "model.safetensors")
-        cache.write_text(json.dumps(mined))
-    units = data.into_units(asked, mined, rng)
-    for row in claims:
-        found = mined.get(row.query, []) if row.relevant else []
-        units.append([row, *(data.not_relevant(row, text) for text in rng.sample(found, min(1, len(found))))])
+    mined = _mined(args, encoder, [*asked, *claims, *own])
     texts = sorted({row.passage for row in asked} | {passage["passage"] for passage in passages})
-    units += swaps.units(rng.sample(texts, int(args.swaps * len(texts))), rng)
-    if args.share < 1:
-        units = rng.sample(units, int(args.share * len(units)))
-    for _ in range(args.own_times):
-        units += data.into_units([row for row in own if row.support is None], mined, rng)
-        units += data.squares(own)
-        units += data.windows(data.squares(own), rng)
-    return units
+    is_short = [len(row.passage.split()) <= SHORT for row in claims]
+
+    def ranked(row: Row) -> Unit:
+        found = mined.get(row.query, []) if row.relevant else []
+        return [row, *(data.not_relevant(row, text) for text in rng.sample(found, min(1, len(found))))]
+
+    sources: dict[str, Callable[[], Iterable[Unit]]] = {
+        "questions": lambda: data.into_units(asked, mined, rng),
+        "squad": lambda: ([row] for row in asked if row.source == "squad2-half"),
+        "near": lambda: swaps.near_questions([*asked, *own], rng),
+        "short": lambda: ([row] for row, short in zip(claims, is_short, strict=True) if short),
+        "long": lambda: (ranked(row) for row, short in zip(claims, is_short, strict=True) if not short),
+        "swaps": lambda: swaps.units(texts, rng),
+        "own": lambda: data.into_units([row for row in own if row.support is None], mined, rng),
+        "squares": lambda: data.squares(passages, "own", "other"),
+        "plain": lambda: data.squares(passages, "plain"),
+        "windows": lambda: data.windows(data.squares(passages, "own", "other"), rng),
+        "sides": lambda: data.sides(passages, rng),
+    }
+    for _ in range(args.epochs):
+        units: list[Unit] = []
+        for name, share in args.mix.items():
+            for _ in range(int(share)):
+                units += sources[name]()
+            if part := share % 1:
+                made = list(sources[name]())
+                units += rng.sample(made, int(part * len(made)))
+        yield units
+
+
+def _mined(args: argparse.Namespace, encoder: Encoder, rows: list[Row]) -> dict[str, list[str]]:
+    cache = args.out.parent / "mined.json"  # of all stages
+    if not cache.exists():
+        cache.write_text(json.dumps(mine.mine(rows, encoder, args.trunk / "model.safetensors")))
+    found: dict[str, list[str]] = json.loads(cache.read_text())
+    return found
+
+
+def mix_of(text: str) -> dict[str, float]:
+    """The share of each source.
+
+    >>> mix_of("swaps=0.5 own=2")
+    {'swaps': 0.5, 'own': 2.0}
+    """
+    return {name: float(share) for name, share in (each.split("=") for each in text.split())}
 
 
 def main(arguments: list[str] | None = None) -> bool:
@@ -255,10 +284,8 @@ def main(arguments: list[str] | None = None) -> bool:
     parser.add_argument("--start", type=Path, help="a checkpoint of another run to start from")
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--share", type=float, default=1.0, help="share of the open sets")
-    parser.add_argument("--swaps", type=float, default=0.5, help="share of passages whose sentences are turned round")
+    parser.add_argument("--mix", type=mix_of, required=True, help='what an epoch has, like "questions=1 swaps=0.5"')
     parser.add_argument("--own", type=int, help="how many of the project's passages (all)")
-    parser.add_argument("--own-times", type=int, default=2, help="how often an epoch has the project's items")
     parser.add_argument("--tokens", type=int, default=4_096, help="tokens of a batch")
     parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--head-rate", type=float, default=4e-4)
@@ -272,8 +299,8 @@ def main(arguments: list[str] | None = None) -> bool:
     encoder = Encoder(args.trunk / "tokenizer.json")
     rng = Random(args.seed)
     all_batches = []
-    for epoch in range(args.epochs):
-        units = encode_units(units_of(args, encoder, rng), encoder)
+    for epoch, found in enumerate(units_of(args, encoder, rng)):
+        units = encode_units(found, encoder)
         all_batches += list(batches(units, args.tokens, Random(args.seed * 1_000 + epoch)))
     print(f"{len(all_batches)} steps, prepared in {time.time() - started_s:.0f} s", flush=True)
     training = Training(

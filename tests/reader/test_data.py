@@ -69,6 +69,7 @@ def test_an_answer_stands_in_its_passage() -> None:
     [
         (("own_true",), ("own_false",), 0.06),
         (("other_true",), ("other_false",), 0.06),
+        (("plain_true",), ("plain_false",), 0.06),
         (("own_true", "other_true"), ("own_false", "other_false"), 0.06),
         # what is not said needs a new word here and there
         (("own_true", "other_true"), ("own_unsaid", "other_unsaid"), 0.1),

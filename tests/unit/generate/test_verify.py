@@ -29,6 +29,7 @@ class SaysAlways:
     status: ClaimStatus = "supported"
     error: Exception | None = None
     reads_relations: bool = True
+    decides: bool = False
     asked: list[OpenClaim] = field(default_factory=list)
     calls: int = 0
 
@@ -70,6 +71,19 @@ def test_a_verifier_finds_evidence_in_other_words(status: ClaimStatus) -> None:
     found = verify(IN_OTHER_WORDS, SaysAlways(status))
 
     assert statuses(found) == [status]
+
+
+def test_one_that_decides_may_refuse_what_rules_accept_and_accept_what_they_refuse() -> None:
+    doubted = verify("The pump that holds 7 litres is red.", SaysAlways("unsupported", decides=True))
+    believed = verify("It holds 9 litres.", SaysAlways("supported", decides=True))
+    stated = SaysAlways("unsupported", decides=True)
+
+    assert (statuses(doubted), doubted.sentences[0].reason) == (["unsupported"], "meaning")
+    assert {each.status for each in doubted.sentences[0].evidence} <= {"unsupported"}
+    assert (statuses(believed), believed.sentences[0].reason) == (["supported"], "meaning")
+    assert believed.sentences[0].evidence[0].quote == "It holds 7 litres."
+    assert statuses(verify("It holds 7 litres.", stated)) == ["verified"]
+    assert stated.asked == []
 
 
 def test_one_that_cannot_read_relations_is_not_asked_about_what_has_evidence() -> None:

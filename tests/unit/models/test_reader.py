@@ -84,7 +84,6 @@ CARD = {
     "sha256": hashlib.sha256(b"model").hexdigest(),
     "languages": ["en"],
     "temperatures": {"relevance": 1.0, "answerable": 1.0, "support": 1.0},
-    "thresholds": {"verified": 0.9},
 }
 
 
@@ -113,8 +112,7 @@ def test_a_version_that_the_code_does_not_know_is_refused(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "card",
-    ["{", "[]", {"version": "1"}, {**CARD, "temperatures": {}}, {**CARD, "languages": None}, {**CARD, "thresholds": 1}],
+    "card", ["{", "[]", {"version": "1"}, {**CARD, "temperatures": {}}, {**CARD, "languages": None}]
 )
 def test_a_damaged_card_is_refused(tmp_path: Path, card: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"reader\.json cannot be read"):

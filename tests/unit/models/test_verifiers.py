@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,14 @@ from ragdrop.domain.chunks import Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import Curve, EmbeddingSpace
 from ragdrop.errors import CircuitOpenError, GenerationError, ReaderError
-from ragdrop.models.verifiers import MOST_CACHED, ChatVerifier, ReaderThresholds, ReaderVerifier, SentenceVectorVerifier
+from ragdrop.models.verifiers import (
+    MOST_CACHED,
+    ChatVerifier,
+    ReaderScale,
+    ReaderVerifier,
+    SentenceVectorVerifier,
+    log_odds,
+)
 from ragdrop.ports.model_services import Reading
 from testing.memory_services import WordReader
 from tests.world import World
@@ -134,10 +142,17 @@ class SaysOfPassages:
         return [Reading(0.5, 0.5, *self._of[passage]) for _, passage in pairs]
 
 
-def read_by(reader: SaysOfPassages, *claims: OpenClaim) -> list[tuple[str, int | None]]:
-    thresholds = ReaderThresholds(verified=0.9, supported=0.5, contradicted=0.8)
-    found = ReaderVerifier(reader, thresholds).judge(claims, Deadline.after(5)).opinions  # type: ignore[arg-type] # lists
+EVEN = ReaderScale(0.0, 1.0, 0.0, 0.0, {}, (log_odds(0.9), log_odds(0.5)), 0.8)
+"""Looks at nothing but the reader's probabilities."""
+
+
+def read_by(reader: SaysOfPassages, *claims: OpenClaim, scale: ReaderScale = EVEN) -> list[tuple[str, int | None]]:
+    found = ReaderVerifier(reader, scale).judge(claims, Deadline.after(5)).opinions  # type: ignore[arg-type] # lists
     return [(each.status, each.passage) for each in found]
+
+
+def claim(text: str, *texts: str) -> OpenClaim:
+    return OpenClaim(text, (), texts)
 
 
 @pytest.mark.parametrize(
@@ -152,18 +167,27 @@ def read_by(reader: SaysOfPassages, *claims: OpenClaim) -> list[tuple[str, int |
     ],
 )
 def test_thresholds_make_a_status_of_what_the_reader_says(supported: float, contradicted: float, status: str) -> None:
-    [(found, passage)] = read_by(SaysOfPassages(a=(supported, contradicted)), OpenClaim("It is red.", ("a",)))
+    [(found, passage)] = read_by(SaysOfPassages(a=(supported, contradicted)), claim("It is red.", "a"))
 
     assert (found, passage) == (status, None if status == "unsupported" else 0)
 
 
-def test_the_best_passage_decides_and_support_is_stronger_than_another_passages_contradiction() -> None:
+def test_what_the_rules_found_weighs_with_what_the_reader_says() -> None:
+    scale = replace(EVEN, overlap=2.0, findings={"contradicted:number": -3.0, "supported": 1.0})
+    reader = SaysOfPassages(a=(0.6, 0.1))
+    said = [
+        replace(claim("It is red.", "a"), status="contradicted", reason="number"),
+        replace(claim("It is old.", "a"), status="supported", reason="roles", support=0.9),
+    ]
+
+    assert [status for status, _ in read_by(reader, *said, scale=scale)] == ["unsupported", "verified"]
+
+
+def test_the_best_text_decides_and_support_is_stronger_than_another_texts_contradiction() -> None:
     reader = SaysOfPassages(far=(0.1, 0.1), denies=(0.0, 0.99), says=(0.95, 0.0), denies_a_bit=(0.1, 0.85))
 
     found = read_by(
-        reader,
-        OpenClaim("It is red.", ("far", "denies", "says")),
-        OpenClaim("It is blue.", ("denies_a_bit", "far", "denies")),
+        reader, claim("It is red.", "far", "denies", "says"), claim("It is blue.", "denies_a_bit", "far", "denies")
     )
 
     assert found == [("verified", 2), ("contradicted", 2)]
@@ -172,7 +196,7 @@ def test_the_best_passage_decides_and_support_is_stronger_than_another_passages_
 def test_all_claims_are_read_in_one_call_and_none_cost_no_call() -> None:
     reader = SaysOfPassages(a=(0.6, 0.1), b=(0.1, 0.1))
 
-    found = read_by(reader, OpenClaim("One.", ("a", "b")), OpenClaim("Two.", ()), OpenClaim("Three.", ("b", "a")))
+    found = read_by(reader, claim("One.", "a", "b"), claim("Two."), claim("Three.", "b", "a"))
 
     assert found == [("supported", 0), ("unsupported", None), ("supported", 1)]
     assert reader.calls == [[("One.", "a"), ("One.", "b"), ("Three.", "b"), ("Three.", "a")]]
@@ -184,16 +208,16 @@ def test_what_is_not_english_is_not_read_so_that_the_rules_decide() -> None:
 
     found = read_by(
         reader,
-        OpenClaim("Die Pumpe ist rot.", ("It is red.",)),
-        OpenClaim("La pompa è nella cantina.", ("It is red.",)),
-        OpenClaim("The pump is red.", ("Die Pumpe ist nicht rot.", "It is red.")),
+        claim("Die Pumpe ist rot.", "It is red."),
+        replace(claim("La pompa è nella cantina.", "It is red."), status="supported"),
+        claim("The pump is red.", "Die Pumpe ist nicht rot.", "It is red."),
     )
 
-    assert found == [("unsupported", None), ("unsupported", None), ("verified", 1)]
+    assert found == [("unsupported", None), ("supported", None), ("verified", 1)]
     assert reader.calls == [[("The pump is red.", "It is red.")]]
 
 
-CLAIM = [OpenClaim("The pump is red.", ("The pump is red and old.",))]
+CLAIM = [claim("The pump is red.", "The pump is red and old.")]
 
 
 def reading_world(reader: WordReader) -> World:
@@ -220,7 +244,7 @@ def test_a_reader_that_fails_opens_its_breaker_and_what_was_read_needs_neither()
     assert verifier is not None
     verifier.judge(CLAIM, Deadline.after(5))
     reader.fail_with = ReaderError("down", service="reader", reason="unreachable")
-    others = [OpenClaim("The pump is old.", CLAIM[0].passages)]
+    others = [claim("The pump is old.", *CLAIM[0].texts)]
 
     for _ in range(2):
         with pytest.raises(ReaderError):

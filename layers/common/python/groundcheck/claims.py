@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from groundcheck.clauses import Finding, is_denied, same_operators
 from groundcheck.relations import changed_relation, order_is_visible, other_actor, turned_comparison
-from groundcheck.sentences import Language, detected_language, find_folded, in_english, sentences, stemmed_words
+from groundcheck.sentences import Language, Span, detected_language, find_folded, in_english, sentences, stemmed_words
 from groundcheck.support import (
     Slice,
     best_slice,
@@ -16,7 +16,7 @@ from groundcheck.support import (
     sentences_without_conflict,
     states_another,
 )
-from groundcheck.verdicts import Checked, ClaimStatus, Evidence, OpenClaim, Passage, SecondOpinion
+from groundcheck.verdicts import Checked, ClaimStatus, Evidence, OpenClaim, Opinion, Passage, SecondOpinion
 
 MAX_PASSAGES = 60  # sentences shown to a second opinion for one claim
 MOST_ASKED = 12  # passages whose sentences may be shown to it
@@ -78,12 +78,10 @@ def find_evidence(claim: str, passages: Sequence[Passage], ask: SecondOpinion | 
     nearest = ranked[:MOST_CANDIDATES]
     alone = [check_cited(claim, [passage]) for passage in nearest]
     best = min(alone, key=_rank, default=Checked(claim, "unsupported", "words", 0.0))
-    if best.stands:
-        return best
-    together = check_cited(claim, nearest[:2])
-    if together.stands:
-        return together
-    return best if ask is None else _settled(said, ranked, best, ask)
+    if not best.stands:
+        together = check_cited(claim, nearest[:2])
+        best = together if together.stands else best
+    return best if ask is None or (best.stands and not _decides(ask)) else _settled(said, ranked, best, ask)
 
 
 def best_passage(claim: str, passages: Sequence[Passage]) -> Passage:
@@ -140,31 +138,61 @@ def plain(claim: str) -> str:
 
 
 def _settled(said: str, passages: Sequence[Passage], checked: Checked, ask: SecondOpinion) -> Checked:
-    """*checked*, or better by a second opinion where rules leave it open; an opinion never overrules them."""
+    """*checked*, or what a second opinion says; one that does not decide only betters what rules leave open."""
     is_open = checked.status == "supported" or (checked.status == "unsupported" and checked.reason == "words")
-    if not is_open:
+    if checked.status == "verified" or not (is_open or _decides(ask)):
         return checked
-    places = [
-        (passage, span)
-        for passage in passages
-        for span in sentences_without_conflict(said, passage.text, about=passage.about)
-    ][:MAX_PASSAGES]
-    if not places:
-        return checked
+    places: list[tuple[Passage, Span]] = []
+    if not _decides(ask):
+        places = [
+            (passage, span)
+            for passage in passages
+            for span in sentences_without_conflict(said, passage.text, about=passage.about)
+        ][:MAX_PASSAGES]
+        if not places:
+            return checked
     texts = tuple(passage.text[span.start : span.end] for passage, span in places)
-    opinion = ask(OpenClaim(said, texts), has_evidence=checked.stands)
-    if opinion is None or opinion.passage is None or _RANK[opinion.status] >= _RANK[checked.status]:
+    whole = tuple(passage.text for passage in passages)
+    claim = OpenClaim(said, texts, whole, checked.status, checked.reason, checked.support or 0.0)
+    opinion = ask(claim, has_evidence=checked.stands)
+    if opinion is None or opinion.status == checked.status:
+        return checked
+    if _decides(ask):
+        return _decided(said, passages, checked, opinion)
+    if opinion.passage is None or _RANK[opinion.status] >= _RANK[checked.status]:
         return checked
     passage, span = places[opinion.passage]
     relation = changed_relation(said, texts[opinion.passage])
     if relation is not None and relation.verdict != "open" and relation != _SAID_BY_ANOTHER:
         return replace(checked, reason=relation.kind)
+    return _with_evidence(checked, passages, passage, Slice(span.start, span.end, checked.support or 0.0), opinion)
+
+
+def _decides(ask: SecondOpinion) -> bool:
+    return bool(getattr(ask, "decides", False))
+
+
+def _decided(said: str, passages: Sequence[Passage], checked: Checked, opinion: Opinion) -> Checked:
+    """*checked* with the status of an *opinion* that decides; its evidence is what comes nearest in its passage."""
+    if opinion.passage is not None:
+        passage = passages[opinion.passage]
+        return _with_evidence(checked, passages, passage, best_slice(said, passage.text, about=passage.about), opinion)
+    lower = tuple(
+        replace(each, status=opinion.status, reason="meaning") if _RANK[each.status] < _RANK[opinion.status] else each
+        for each in checked.evidence
+    )
+    return replace(checked, status=opinion.status, reason="meaning", evidence=lower)
+
+
+def _with_evidence(
+    checked: Checked, passages: Sequence[Passage], passage: Passage, found: Slice, opinion: Opinion
+) -> Checked:
     reason = None if opinion.status == "verified" else "meaning"
-    decisive = _evidence(passage, Slice(span.start, span.end, checked.support or 0.0), opinion.status, reason)
+    decisive = _evidence(passage, found, opinion.status, reason)
     ids = [each.id for each in passages]
-    found = [decisive, *(each for each in checked.evidence if each.passage.id != passage.id)]
-    found.sort(key=lambda each: ids.index(each.passage.id))
-    return replace(checked, status=opinion.status, reason=reason, evidence=tuple(found))
+    evidence = [decisive, *(each for each in checked.evidence if each.passage.id != passage.id)]
+    evidence.sort(key=lambda each: ids.index(each.passage.id))
+    return replace(checked, status=opinion.status, reason=reason, evidence=tuple(evidence))
 
 
 def _judge(said: str, passage: Passage) -> Evidence:

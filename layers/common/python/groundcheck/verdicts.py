@@ -74,22 +74,39 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class OpenClaim:
-    """A sentence that rules leave open, and the sentences that may be its evidence, likeliest first."""
+    """A sentence that rules leave open, and what may be its evidence.
+
+    Args:
+        text: The sentence.
+        passages: Sentences with all its numbers, dates and names that do not deny it; empty for who decides.
+        texts: What was compared with it.
+        status, reason, support: What rules say of it.
+    """
 
     text: str
     passages: tuple[str, ...]
+    texts: tuple[str, ...] = ()
+    status: ClaimStatus = "unsupported"
+    reason: str | None = "words"
+    support: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """A judgement of an open claim; `passage` is the index of the passage that decides, None if none does."""
+    """A judgement of an open claim; `passage` is the index of what decides, None if nothing does.
+
+    It is an index of the claim's `passages`, or of its `texts` from one who decides.
+    """
 
     status: ClaimStatus
     passage: int | None = None
 
 
 class SecondOpinion(Protocol):
-    """Judges what rules leave open, for example by a language model."""
+    """Judges what rules leave open, for example by a language model.
+
+    One with a true attribute `decides` is asked about all but what rules verified, and its status counts.
+    """
 
     def __call__(self, claim: OpenClaim, *, has_evidence: bool) -> Opinion | None:
         """Judge *claim*; None for no opinion.  *has_evidence*: rules found evidence that may not state it."""

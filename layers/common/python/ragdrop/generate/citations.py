@@ -38,6 +38,7 @@ class AskVerifier:
     """
 
     def __init__(self, verifier: ClaimVerifier, deadline: Deadline) -> None:
+        self.decides = verifier.decides
         self._verifier = verifier
         self._deadline = deadline
         self._opinions: dict[OpenClaim, Opinion] = {}

@@ -41,14 +41,12 @@ class ReaderCard:
         sha256: Of reader.onnx.
         languages: ISO 639-1 codes of what it was trained on.
         temperatures: Divide the logits of relevance, answerable and support.
-        thresholds: Of probabilities, as they were calibrated.
     """
 
     version: str
     sha256: str
     languages: tuple[str, ...]
     temperatures: Mapping[str, float]
-    thresholds: Mapping[str, float]
 
 
 def read_card(path: Path) -> ReaderCard:
@@ -63,8 +61,7 @@ def read_card(path: Path) -> ReaderCard:
         temperatures = {name: float(fields["temperatures"][name]) for name in ("relevance", "answerable", "support")}
         if not all(math.isfinite(each) and each > 0 for each in temperatures.values()):
             raise ValueError("a temperature must be positive")
-        thresholds = {str(name): float(value) for name, value in fields.get("thresholds", {}).items()}
-        return ReaderCard(version, str(fields["sha256"]), tuple(fields["languages"]), temperatures, thresholds)
+        return ReaderCard(version, str(fields["sha256"]), tuple(fields["languages"]), temperatures)
     except (ValueError, KeyError, TypeError, AttributeError) as exc:
         raise ConfigurationError(f"{path} cannot be read: {exc!r}") from exc
 

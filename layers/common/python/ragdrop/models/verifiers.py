@@ -1,8 +1,9 @@
 """Verifiers of claims: by sentence vectors, by the reader, or by the chat model."""
 
 import json
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
 
@@ -23,6 +24,7 @@ A cosine of 0.48 with the local model.  Above it are 94 % of the paraphrases in 
 that share few words and differ in no number or name, and 20 % of other sentences of the same page.
 """
 MAX_TOKENS_A_CLAIM = 40
+MOST_READ = 6  # texts of a claim
 MOST_CACHED = 500  # vectors of passages: those of one answer's sources, for each of its sentences
 
 
@@ -34,6 +36,7 @@ class SentenceVectorVerifier:
     """
 
     reads_relations = False
+    decides = False
 
     def __init__(self, embedder: Embedder, space: EmbeddingSpace, curve: Curve) -> None:
         self._embedder = embedder
@@ -60,51 +63,90 @@ class SentenceVectorVerifier:
 
 
 @dataclass(frozen=True, slots=True)
-class ReaderThresholds:
-    """The least probabilities of a status.  `make reader-eval` calibrates them; reader.json has those of its model."""
+class ReaderScale:
+    """How much the reader, the words and the rules say of a claim together: a logistic regression.
 
-    verified: float = 0.9
-    supported: float = 0.5
-    contradicted: float = 0.8
+    Args:
+        bias, supported, contradicted, overlap: Of the sum: its start, and the weights of the log odds of both
+            probabilities and of the share of the claim's words that stand in the passage.
+        findings: What is added for what rules say, by `status:reason` or, where that is rare, by `status`.
+        least: The least sum of `verified` and of `supported`.
+        contradicted_from: The least probability of `contradicted` of a claim that stands nowhere.
+    """
+
+    bias: float
+    supported: float
+    contradicted: float
+    overlap: float
+    findings: Mapping[str, float]
+    least: tuple[float, float]
+    contradicted_from: float
+
+    def score(self, claim: OpenClaim, reading: Reading) -> float:
+        """The log odds that the text of *reading* supports *claim*."""
+        finding = self.findings.get(f"{claim.status}:{claim.reason}", self.findings.get(claim.status, 0.0))
+        return (
+            self.bias
+            + self.supported * log_odds(reading.supported)
+            + self.contradicted * log_odds(reading.contradicted)
+            + self.overlap * claim.support
+            + finding
+        )
+
+
+def log_odds(share: float) -> float:
+    """The logarithm of the odds of a probability, bounded.
+
+    >>> log_odds(0.5), round(log_odds(1.0), 1)
+    (0.0, 13.8)
+    """
+    bounded = min(max(share, 1e-6), 1 - 1e-6)
+    return math.log(bounded / (1 - bounded))
+
+
+READER_SCALE = ReaderScale(0.0, 1.0, 0.0, 0.0, {}, (2.2, 0.0), 0.5)
+"""Of the reader that ragdrop ships, as `python -m models.reader.calibrate` found it (models/reader/README.md)."""
 
 
 class ReaderVerifier:
-    """A ClaimVerifier that reads each claim against each of its passages, all claims in one call.
+    """A ClaimVerifier that reads each claim against the texts of its sources, all claims in one call.
 
-    The reader knows English.  What is in another language is not read: its status stays that of the rules.
+    What the rules found is a part of its judgement, so it decides: it may accept what rules refuse, and refuse what
+    they accept.  It knows English.  What is in another language is not read: its status stays that of the rules.
     """
 
     reads_relations = True
+    decides = True
 
-    def __init__(self, reader: Reader, thresholds: ReaderThresholds | None = None) -> None:
+    def __init__(self, reader: Reader, scale: ReaderScale = READER_SCALE) -> None:
         self._reader = reader
-        self._thresholds = thresholds or ReaderThresholds()
+        self._scale = scale
 
     def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> Judgement:
         asked = [
-            (number, place, (claim.text, passage))
+            (number, place, (claim.text, text))
             for number, claim in enumerate(claims)
             if is_english(claim.text)
-            for place, passage in enumerate(claim.passages)
-            if is_english(passage)
+            for place, text in enumerate(claim.texts[:MOST_READ])
+            if is_english(text)
         ]
         read = self._reader.read([pair for _, _, pair in asked], deadline) if asked else []
         found: list[dict[int, Reading]] = [{} for _ in claims]
         for (number, place, _), reading in zip(asked, read, strict=True):
             found[number][place] = reading
-        return Judgement([self._opinion(readings) for readings in found])
+        return Judgement([self._opinion(*each) for each in zip(claims, found, strict=True)])
 
-    def _opinion(self, readings: dict[int, Reading]) -> Opinion:
-        """The opinion on a claim by the readings of its passages: the best one decides."""
+    def _opinion(self, claim: OpenClaim, readings: dict[int, Reading]) -> Opinion:
+        """The opinion on a claim by the readings of its texts: the best one decides."""
         if not readings:
-            return Opinion("unsupported")
-        least = self._thresholds
-        best = max(readings, key=lambda place: readings[place].supported)
-        supported = readings[best].supported
-        if supported >= min(least.verified, least.supported):
-            return Opinion("verified" if supported >= least.verified else "supported", best)
+            return Opinion(claim.status)
+        scores = {place: self._scale.score(claim, reading) for place, reading in readings.items()}
+        best = max(scores, key=scores.__getitem__)
+        verified, supported = self._scale.least
+        if scores[best] >= min(verified, supported):
+            return Opinion("verified" if scores[best] >= verified else "supported", best)
         worst = max(readings, key=lambda place: readings[place].contradicted)
-        if readings[worst].contradicted >= least.contradicted:
+        if readings[worst].contradicted >= self._scale.contradicted_from:
             return Opinion("contradicted", worst)
         return Opinion("unsupported")
 
@@ -133,6 +175,7 @@ class ChatVerifier:
     """A ClaimVerifier that lets the chat model judge claims, all of them in one call."""
 
     reads_relations = True
+    decides = False
 
     def __init__(self, chat: ChatModel) -> None:
         self._chat = chat

@@ -68,13 +68,15 @@ class ClaimVerifier(Protocol):
     """Judges what rules leave open.
 
     `reads_relations` says whether it can tell that a passage states a claim.  One that cannot never says `verified`,
-    and is not asked about claims that have evidence already.
+    and is not asked about claims that have evidence already.  `decides` says whether it is asked about all but what
+    rules verified, and overrules them.
 
     Raises EmbeddingServiceError, ReaderError or GenerationError, whichever service it asks, CircuitOpenError or
     DeadlineError.
     """
 
     reads_relations: bool
+    decides: bool
 
     def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> Judgement:
         """Judge all *claims* at once."""
