@@ -1,7 +1,7 @@
 """Turn logits into probabilities, and weigh the reader with the rules: `python -m models.reader.calibrate FOLDER …`.
 
 Writes FOLDER/reader.json for FOLDER/reader.onnx, and prints the scale for `ragdrop.models.verifiers`.  Both are found
-on the tenth of our passages that chooses between models and on the held-out parts of the open sets.
+on the tenth of our passages that chooses between models and on the parts of the open sets that are not trained on.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ERROR = 0.02  # of what is called verified
 PLAIN = 3.0  # weight of a claim in plain words: answers are written so
 RARE = 25  # findings of the rules that are seen less often count by their status
 RIDGE = 1.0
-A_SET = 200  # held-out rows of an open set
+A_SET = 200  # rows of an open set
 
 
 def fit_temperature(loss: Callable[[float], float], *, low: float = 0.2, high: float = 8.0) -> float:
@@ -141,12 +141,13 @@ def finding_of(row: Row) -> OpenClaim:
     return OpenClaim(row.query, (), (row.passage,), found.status, found.reason, found.support or 0.0)
 
 
-def fit_scale(claims: Sequence[OpenClaim], readings: Sequence[Reading], rows: Sequence[tuple[str, Row]]) -> ReaderScale:
+def fit_scale(judged: Sequence[tuple[OpenClaim, Reading, tuple[str, Row]]]) -> ReaderScale:
     """The weights of the reader, the words and the rules, on claims that the rules alone do not verify."""
-    counts = Counter(f"{claim.status}:{claim.reason}" for claim in claims)
-    names = sorted([name for name, count in counts.items() if count >= RARE] + sorted({c.status for c in claims}))
+    counts = Counter(f"{claim.status}:{claim.reason}" for claim, _, _ in judged)
+    names = sorted(name for name, count in counts.items() if count >= RARE)
+    names += sorted({claim.status for claim, _, _ in judged})
     features, flags, weights = [], [], []
-    for claim, reading, (field, row) in zip(claims, readings, rows, strict=True):
+    for claim, reading, (field, row) in judged:
         name = f"{claim.status}:{claim.reason}"
         name = name if name in names else claim.status
         odds = log_odds(reading.supported), log_odds(reading.contradicted)
@@ -164,7 +165,7 @@ def fit_scale(claims: Sequence[OpenClaim], readings: Sequence[Reading], rows: Se
     )
 
 
-def held_out(folder: Path, file: str) -> list[dict[str, Any]]:
+def judging_rows(folder: Path, file: str) -> list[dict[str, Any]]:
     """Rows of the open sets that were not trained on, some of each set."""
     rows = []
     for path in sorted((folder / "train").glob(f"*/{file}")):
@@ -190,7 +191,8 @@ def main() -> None:
     scorer = Scorer(OnnxReader(args.folder, tokenizer=args.tokenizer))
     own = list(data.own_rows(data.own_passages("dev")))
     asked = [
-        Row(line["question"], line["passage"], "", None, line["answerable"]) for line in held_out(args.data, "qa.jsonl")
+        Row(line["question"], line["passage"], "", None, line["answerable"])
+        for line in judging_rows(args.data, "qa.jsonl")
     ]
     asked += [row for _, row in own if row.answerable is not None]
     read, flags = scorer(asked), np.array([float(bool(row.answerable)) for row in asked])
@@ -200,24 +202,25 @@ def main() -> None:
     }
     rows = [(field, row) for field, row in own if row.support]
     rows += [("open", row) for row in _claims(args.data)]
-    classes = [data.CLASSES.index(row.support or "") for _, row in rows if row.support != "unsupported"]
-    known = scorer(row for _, row in rows if row.support != "unsupported")
-    logits = np.log(np.clip([[e.supported, e.contradicted, 1 - e.supported - e.contradicted] for e in known], 1e-9, 1))
-    heat["support"] = fit_temperature(loss_of_classes(logits, np.array(classes)))
+    read = scorer(row for _, row in rows)
+    logits = np.log(np.clip([[e.supported, e.contradicted, 1 - e.supported - e.contradicted] for e in read], 1e-9, 1))
+    classes = np.array([data.CLASSES.index(row.support or "") for _, row in rows])
+    heat["support"] = fit_temperature(loss_of_classes(logits, classes))
     write_card(args.folder, {name: round(each, 3) for name, each in heat.items()})
     scorer = Scorer(OnnxReader(args.folder, tokenizer=args.tokenizer))
-    claims, readings = [finding_of(row) for _, row in rows], scorer(row for _, row in rows)
-    is_open = [claim.status != "verified" for claim in claims]
-    kept = [(c, r, row) for c, r, row, is_kept in zip(claims, readings, rows, is_open, strict=True) if is_kept]
-    scale = fit_scale(*(list(each) for each in zip(*(each for each in kept if each[2][0] != "open"), strict=True)))
-    scores = [scale.score(claim, reading) for claim, reading, _ in kept]
-    verified = least_threshold(scores, [row.support == "supported" for _, _, (_, row) in kept], ERROR)
+    read = scorer(row for _, row in rows)
+    judged = [(finding_of(row), reading, (field, row)) for reading, (field, row) in zip(read, rows, strict=True)]
+    judged = [each for each in judged if each[0].status != "verified"]
+    scale = fit_scale([each for each in judged if each[2][0] != "open"])
+    scores = [scale.score(claim, reading) for claim, reading, _ in judged]
+    verified = least_threshold(scores, [row.support == "supported" for _, _, (_, row) in judged], ERROR)
     print(pformat(replace(scale, least=(round(verified or 99.0, 2), scale.least[1])), width=118))
 
 
 def _claims(folder: Path) -> list[Row]:
     return [
-        Row(line["hypothesis"], line["premise"], "", support=line["label"]) for line in held_out(folder, "pairs.jsonl")
+        Row(line["hypothesis"], line["premise"], "", support=line["label"])
+        for line in judging_rows(folder, "pairs.jsonl")
     ]
 
 

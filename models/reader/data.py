@@ -175,7 +175,7 @@ def into_units(rows: Iterable[Row], mined: dict[str, list[str]], rng: Random, *,
 
 
 def squares(passages: Iterable[dict[str, Any]], *sides: str) -> Iterator[Unit]:
-    """The claims on each passage that are told in the words of *sides* (`own`, `other`, `plain`), by statement."""
+    """The claims on each passage in the words of *sides* (`own`, `other`, `plain`), by statement."""
     for passage in passages:
         for end in ("", "_2"):
             fields = [f"{side}_{kind}{end}" for side in sides for kind in CLAIMS]
@@ -189,10 +189,10 @@ def squares(passages: Iterable[dict[str, Any]], *sides: str) -> Iterator[Unit]:
 
 
 def sides(passages: Iterable[dict[str, Any]], rng: Random) -> Iterator[Unit]:
-    """The claims of each square with one of its own sentences as the evidence, once a true and once a false one.
+    """The claims of each square with one of its sentences as the evidence, once a true and once a false one.
 
     Two sentences say the same, or one is the other with its sense turned: short, and without a passage to lean on.
-    A false sentence as evidence makes the true claims false, so that no claim is likely by itself.
+    A false sentence as evidence makes the true claims false, so that no claim is likely alone.
     """
     for passage in passages:
         for end in ("", "_2"):
