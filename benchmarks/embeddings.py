@@ -39,7 +39,7 @@ from ragdrop.domain.models import EmbeddingSpace
 
 PYTHON = Path(".local/env/models/bin/python")
 MODEL = "all-MiniLM-L6-v2"
-SERVER = (str(PYTHON), "-m", "localstack.models.server", "--embedding", MODEL)
+SERVER = (str(PYTHON), "-m", "localstack.models.server", "--embedding", MODEL, "--reader", "models/reader")
 START_TIMEOUT_S = 120.0
 AT_ONCE = 500  # values of one statement; SQLite takes 999 in any build
 LOCK_TIMEOUT_S = 60.0
@@ -196,10 +196,14 @@ class LocalEmbeddings:
                 print(f"embedded {start + len(made)} of {len(missing)} new texts", file=sys.stderr, flush=True)
         return [found[text] for text in texts]
 
+    @property
+    def server(self) -> EmbeddingServer:
+        """Serves the reader too; started when it is asked for."""
+        self._server = self._server or EmbeddingServer()
+        return self._server
+
     def computed(self, texts: Sequence[str]) -> dict[str, array[float]]:
-        if self._server is None:
-            self._server = EmbeddingServer()
-        vectors = json.loads(self._server.post(list(texts)))["data"]
+        vectors = json.loads(self.server.post(list(texts)))["data"]
         return {text: array("f", item["embedding"]) for text, item in zip(texts, vectors, strict=True)}
 
 

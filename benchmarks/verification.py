@@ -2,9 +2,9 @@
 
     RAGDROP_EVAL_DATA=… python -m benchmarks.verification [--write] [--list]
 
-`benchmarks/verification/pairs.txt` holds two hundred sentences over twenty passages, true ones in other words and false
-ones in the passage's own words.  They were written before the rules and nothing is tuned on them.  The sets in
-`verify/` of the evaluation data are those of other people: each is judged in its test half, with two baselines.
+`benchmarks/verification/pairs.txt` holds a full square over twenty passages: true, false and unsaid sentences, in the
+passage's own words and in others.  Nothing is tuned on them.  The sets in `verify/` of the evaluation data are those of
+other people: each is judged in its test half, with two baselines.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ import math
 import random
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import records
-from benchmarks.citations import CASES, check_ms, other_passages, passages
-from benchmarks.citations import SEED as CITATION_SEED
+from benchmarks.citations import check_ms, other_passages
 from benchmarks.collections import data_folder
-from benchmarks.embeddings import LocalEmbeddings, MadeEmbedder
+from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.records import Grid, publish
 from groundcheck import ClaimStatus, Passage, SecondOpinion
 from groundcheck.claims import check_cited
@@ -30,8 +29,9 @@ from groundcheck.sentences import stemmed_words
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace, for_space
 from ragdrop.generate.citations import AskVerifier
-from ragdrop.models.verifiers import SentenceVectorVerifier
-from tests.groundcheck.planted_faults import false_cases, true_cases
+from ragdrop.models.http import OpenAiHttp
+from ragdrop.models.reader import HttpReader
+from ragdrop.models.verifiers import ReaderVerifier, SentenceVectorVerifier
 
 PAIRS = Path(__file__).parent / "verification" / "pairs.txt"
 SPACE = EmbeddingSpace("all-MiniLM-L6-v2", 384)
@@ -41,25 +41,28 @@ SEED = 20261123
 STANDING = ("verified", "supported")
 OVERLAP = 0.6  # of the baseline that counts words
 TRUE = ("supported", "paraphrase")
+WORDS = {"+": "other", "-": "own", "+=": "own", "-*": "other", "?=": "own", "?*": "other"}
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A sentence over a passage; `kind` names its fault, empty where it is true."""
+    """A sentence over a passage; `kind` names its fault, empty where it is true; `words` are `own` or `other`."""
 
     passage: str
     sentence: str
     kind: str
+    words: str = ""
 
 
 def written_pairs() -> list[Pair]:
     found, passage = [], ""
     for line in PAIRS.read_text("utf-8").splitlines():
-        if line.startswith("+ "):
-            found.append(Pair(passage, line[2:], ""))
-        elif line.startswith("- "):
-            kind, _, sentence = line[2:].partition(": ")
-            found.append(Pair(passage, sentence, kind))
+        mark, _, sentence = line.partition(" ")
+        if mark in WORDS:
+            kind = {"+": "", "?": "unsaid"}.get(mark[0])
+            if kind is None:
+                kind, _, sentence = sentence.partition(": ")
+            found.append(Pair(passage, sentence, kind, WORDS[mark]))
         elif line and not line.startswith(("#", "=")):
             passage = line
     return found
@@ -115,13 +118,6 @@ def _at_most(count: int, of: int) -> float:
     return high
 
 
-def generated_pairs(data: Path) -> list[Pair]:
-    """The sentences of `benchmarks.citations`: true ones and planted faults, as many of each."""
-    values = passages(data)
-    true, false = true_cases(values, CASES, CITATION_SEED + 1), false_cases(values, CASES, CITATION_SEED)
-    return [Pair(each.passage, each.sentence.strip(), "" if each.is_true else each.kind) for each in [*true, *false]]
-
-
 def kinds(pairs: Sequence[Pair], ask: SecondOpinion | None) -> Iterator[list[str]]:
     for kind in dict.fromkeys(pair.kind for pair in pairs if pair.kind):
         statuses = [status_of(pair, ask)[0] for pair in pairs if pair.kind == kind]
@@ -133,19 +129,11 @@ def kinds(pairs: Sequence[Pair], ask: SecondOpinion | None) -> Iterator[list[str
         ]
 
 
-def balanced(pairs: Sequence[Pair], ask: SecondOpinion | None) -> tuple[float, float]:
-    ours = [(not pair.kind, status_of(pair, ask)[0] in STANDING) for pair in pairs]
-    words = [(not pair.kind, _overlap(pair) >= OVERLAP) for pair in pairs]
-    return _balanced(ours), _balanced(words)
-
-
-def _balanced(outcomes: Sequence[tuple[bool, bool]]) -> float:
+def balanced(pairs: Sequence[Pair], stands: Callable[[Pair], bool]) -> float:
     """The mean of both shares of right ones; one half is chance, and what always saying the same gives."""
-    sides = [[said for is_true, said in outcomes if is_true == side] for side in (True, False)]
-    right = [
-        sum(said == side for said in each) / len(each) for side, each in zip((True, False), sides, strict=True) if each
-    ]
-    return sum(right) / len(right)
+    sides = [[stands(pair) != bool(pair.kind) for pair in pairs if bool(pair.kind) == side] for side in (False, True)]
+    shares = [sum(side) / len(side) for side in sides if side]
+    return sum(shares) / len(shares)
 
 
 def _overlap(pair: Pair) -> float:
@@ -153,12 +141,8 @@ def _overlap(pair: Pair) -> float:
     return len(required & given) / max(1, len(required))
 
 
-def _spent_ms(data: Path, model: LocalEmbeddings) -> float:
-    model.computed(["the server starts"])
-    uncached = MadeEmbedder(lambda texts: list(map(model.computed(texts).__getitem__, texts)))
-    verifier = SentenceVectorVerifier(uncached, SPACE, for_space(SPACE).vector)
-    ask = AskVerifier(verifier, Deadline.after(3_600))
-    return check_ms(other_passages(data), ask, clock=time.perf_counter)
+def _spent_ms(data: Path, verifier: ReaderVerifier) -> float:
+    return check_ms(other_passages(data), AskVerifier(verifier, Deadline.after(3_600)), clock=time.perf_counter)
 
 
 def main() -> int:
@@ -167,19 +151,28 @@ def main() -> int:
     options = parser.parse_args()
     pairs, data = written_pairs(), data_folder()
     sets = {} if data is None else {name: open_pairs(data, name, split) for name, split in SETS}
-    generated = {} if data is None else {"generated": generated_pairs(data)}
     with LocalEmbeddings() as model:
-        verifier = SentenceVectorVerifier(model, SPACE, for_space(SPACE).vector)
-        ask = AskVerifier(verifier, Deadline.after(3_600))
-        rows = [counted("hand-written, rules", pairs, None), counted("hand-written, rules and vectors", pairs, ask)]
+        reader = HttpReader(OpenAiHttp(model.server.url, api_key=lambda: None, timeout_s=300.0))
+        by_vectors = SentenceVectorVerifier(model, SPACE, for_space(SPACE).vector)
+        asked = {"rules": None} | {
+            name: AskVerifier(verifier, Deadline.after(3_600))
+            for name, verifier in (("vectors", by_vectors), ("reader", ReaderVerifier(reader)))
+        }
+        rows = [
+            counted(f"hand-written, {words} words, {name}", [pair for pair in pairs if pair.words == words], ask)
+            for words in ("own", "other")
+            for name, ask in asked.items()
+        ]
+        ask = asked["reader"]
         by_kind = list(kinds(pairs, ask))
         other = []
         for name, values in sets.items():
             rows.append(counted(f"{name}, {dict(SETS)[name]}", values, ask))
-            both = balanced(values, ask)
-            other.append([name, str(len(values)), *(f"{share:.2f}" for share in both), "0.50"])
-        stored = [promise(name, values, ask) for name, values in {"hand-written": pairs, **generated, **sets}.items()]
-        spent_ms = _spent_ms(data, model) if data is not None else None
+            judges = [lambda pair, ask=each: status_of(pair, ask)[0] in STANDING for each in asked.values()]
+            shares = [balanced(values, each) for each in (*judges, lambda pair: _overlap(pair) >= OVERLAP)]
+            other.append([name, str(len(values)), *(f"{share:.2f}" for share in shares), "0.50"])
+        stored = [promise(name, values, ask) for name, values in {"hand-written": pairs, **sets}.items()]
+        spent_ms = _spent_ms(data, ReaderVerifier(reader)) if data is not None else None
         if options.list:
             for pair in pairs:
                 status, reason = status_of(pair, ask)
@@ -188,7 +181,7 @@ def main() -> int:
     reported = ("sentences", "true that stand", "true and verified", "false and caught", "false and verified")
     grids = [Grid(reported, rows), Grid(("fault", "sentences", "caught", "verified"), by_kind)]
     if other:
-        grids.append(Grid(("set", "pairs", "balanced accuracy", "lexical only", "one answer for all"), other))
+        grids.append(Grid(("set", "pairs", "rules", "vectors", "reader", "lexical only", "one answer for all"), other))
     note = f"30 sentences over 10 chunks, ten of them for the verifier: {spent_ms:.0f} ms." if spent_ms else ""
     grids.append(Grid(("set", "sentences", "verified", "of these false", "false at most"), stored, note))
     publish("verification", grids, write=options.write)
