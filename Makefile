@@ -118,7 +118,7 @@ MINUTES ?= 600
 reader-train: setup .local/env/reader/.ready ## train the reader on $$RAGDROP_EVAL_DATA and models/reader/data, and write .local/reader/reader.onnx
 	@PYTHONPATH=layers/common/python:. .local/env/reader/bin/python -m models.reader --data "$$RAGDROP_EVAL_DATA" --out .local/reader --minutes $(MINUTES)
 
-reader-eval: setup ## print the goals' table of models/reader/reader.onnx on $$RAGDROP_EVAL_DATA; PART=test for the passages kept apart
+reader-eval: setup ## print the goals' table of models/reader/reader.onnx on $$RAGDROP_EVAL_DATA; PART=test for the passages that nothing was trained on
 	@mkdir -p .local/reader
 	@.local/env/models/bin/python -m localstack.models.weights .local/reader/tokenizer.json
 	@PYTHONPATH=layers/common/python:. .local/env/models/bin/python -m models.reader.evaluate models/reader .local/reader/tokenizer.json "$$RAGDROP_EVAL_DATA" --part $(or $(PART),dev)

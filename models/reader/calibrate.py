@@ -142,7 +142,7 @@ def finding_of(row: Row) -> OpenClaim:
 
 
 def fit_scale(judged: Sequence[tuple[OpenClaim, Reading, tuple[str, Row]]]) -> ReaderScale:
-    """The weights of the reader, the words and the rules, on claims that the rules alone do not verify."""
+    """The weights of the reader, the words and the rules, by claims with a known answer."""
     counts = Counter(f"{claim.status}:{claim.reason}" for claim, _, _ in judged)
     names = sorted(name for name, count in counts.items() if count >= RARE)
     names += sorted({claim.status for claim, _, _ in judged})
@@ -210,7 +210,6 @@ def main() -> None:
     scorer = Scorer(OnnxReader(args.folder, tokenizer=args.tokenizer))
     read = scorer(row for _, row in rows)
     judged = [(finding_of(row), reading, (field, row)) for reading, (field, row) in zip(read, rows, strict=True)]
-    judged = [each for each in judged if each[0].status != "verified"]
     scale = fit_scale([each for each in judged if each[2][0] != "open"])
     scores = [scale.score(claim, reading) for claim, reading, _ in judged]
     verified = least_threshold(scores, [row.support == "supported" for _, _, (_, row) in judged], ERROR)

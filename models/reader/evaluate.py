@@ -177,7 +177,10 @@ def read_squad(folder: Path) -> list[tuple[Row, list[str]]]:
     truth = json.loads((folder / "squad2" / "ground_truth.json").read_text(encoding="utf-8"))
     asked = json.loads((folder / "squad2" / "queries.json").read_text(encoding="utf-8"))["queries"]
     return [
-        (Row(line["question"], line["context"], "squad2", answerable=not gold["is_impossible"]), gold["answers"])
+        (
+            Row(line["question"], line["context"], "squad2", answerable=not gold["is_impossible"]),
+            list(filter(None, gold["answers"])),
+        )
         for line, gold in ((line, truth[line["id"]]) for line in asked)
     ]
 

@@ -176,6 +176,7 @@ def _environment(stack: Mapping[str, Any], before: Mapping[str, FaultProxy]) -> 
     for name in SERVERS:
         environment[f"{name.upper()}_URL"] = _through(stack[f"{name}_url"], before[name])
     environment["READER_URL"] = f"http://{HOST}:{before['reader'].port}/v1"
+    environment["VERIFIER"] = "vectors"  # unless a row says otherwise
     for service in ("dynamodb", "s3"):
         environment[f"AWS_ENDPOINT_URL_{service.upper()}"] = f"http://{HOST}:{before[service].port}"
     return environment

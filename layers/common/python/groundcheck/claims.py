@@ -140,7 +140,7 @@ def plain(claim: str) -> str:
 def _settled(said: str, passages: Sequence[Passage], checked: Checked, ask: SecondOpinion) -> Checked:
     """*checked*, or what a second opinion says; one that does not decide only betters what rules leave open."""
     is_open = checked.status == "supported" or (checked.status == "unsupported" and checked.reason == "words")
-    if checked.status == "verified" or not (is_open or _decides(ask)):
+    if not (is_open or _decides(ask)) or (checked.status == "verified" and _is_copy(said, passages)):
         return checked
     places: list[tuple[Passage, Span]] = []
     if not _decides(ask):
@@ -166,6 +166,12 @@ def _settled(said: str, passages: Sequence[Passage], checked: Checked, ask: Seco
     if relation is not None and relation.verdict != "open" and relation != _SAID_BY_ANOTHER:
         return replace(checked, reason=relation.kind)
     return _with_evidence(checked, passages, passage, Slice(span.start, span.end, checked.support or 0.0), opinion)
+
+
+def _is_copy(said: str, passages: Sequence[Passage]) -> bool:
+    """Whether *said* is a whole sentence of *passages*."""
+    whole = (passage.text[span.start : span.end] for passage in passages for span in sentences(passage.text))
+    return _bare(said) in map(_bare, whole)
 
 
 def _decides(ask: SecondOpinion) -> bool:

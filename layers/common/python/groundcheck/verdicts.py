@@ -105,7 +105,7 @@ class Opinion:
 class SecondOpinion(Protocol):
     """Judges what rules leave open, for example by a language model.
 
-    One with a true attribute `decides` is asked about all but what rules verified, and its status counts.
+    One with a true attribute `decides` is asked about all but copies of a sentence, and its status counts.
     """
 
     def __call__(self, claim: OpenClaim, *, has_evidence: bool) -> Opinion | None:

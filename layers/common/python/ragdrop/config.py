@@ -105,11 +105,11 @@ class Settings(Tunables):
     chat_api_key: str | None = setting(None, SECRET, "Key of the chat service", STACK)
     chat_timeout_s: float = setting(60, TIMEOUT, "Seconds of an attempt, at most the request's own deadline")
     chat_prices: dict[str, tuple[float, float]] = setting(dict, PRICES, "Prices of a million tokens, read and written")
-    verifier: Literal["vectors", "reader", "chat", "rules"] = setting(
-        "vectors",
+    verifier: Literal["vectors", "reader", "chat", "rules"] | None = setting(
+        None,
         VERIFIERS,
-        "Judge of sentences that [rules leave open](api.md#statuses-of-sentences): embedding model, reader, chat model "
-        "or nobody",
+        "Judge of sentences [beside the rules](api.md#statuses-of-sentences): embedding model, reader, chat model or "
+        "nobody; if unset the reader where there is one, else the embedding model",
     )
 
     ocr_url: str | None = setting(

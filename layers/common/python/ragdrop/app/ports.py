@@ -266,15 +266,16 @@ class Ports:
 
     @cached_property
     def claim_verifier(self) -> ClaimVerifier | None:
-        """What judges claims that rules leave open, behind the breaker of its service; None if VERIFIER is `rules`."""
+        """What judges claims beside the rules, behind the breaker of its service; None if VERIFIER is `rules`."""
         from ragdrop.domain.models import for_space
         from ragdrop.models.verifiers import ChatVerifier, ReaderVerifier, SentenceVectorVerifier
 
-        if self.settings.verifier == "chat":
+        kind = self.settings.verifier or ("vectors" if self.guarded_reader is None else "reader")
+        if kind == "chat":
             return ChatVerifier(self.guarded_chat)
-        if self.settings.verifier == "reader" and self.guarded_reader is not None:
+        if kind == "reader" and self.guarded_reader is not None:
             return ReaderVerifier(self.guarded_reader)
-        if self.settings.verifier != "vectors":
+        if kind != "vectors":
             return None
         space = self.settings.seed_index().space
         return SentenceVectorVerifier(self.guarded_embedder, space, for_space(space).vector)

@@ -105,7 +105,7 @@ def log_odds(share: float) -> float:
 
 
 READER_SCALE = ReaderScale(0.0, 1.0, 0.0, 0.0, {}, (2.2, 0.0), 0.5)
-"""Of the reader that ragdrop ships, as `python -m models.reader.calibrate` found it (models/reader/README.md)."""
+"""Of the reader that ragdrop ships, as `python -m models.reader.calibrate` found it."""
 
 
 class ReaderVerifier:

@@ -68,8 +68,8 @@ class ClaimVerifier(Protocol):
     """Judges what rules leave open.
 
     `reads_relations` says whether it can tell that a passage states a claim.  One that cannot never says `verified`,
-    and is not asked about claims that have evidence already.  `decides` says whether it is asked about all but what
-    rules verified, and overrules them.
+    and is not asked about claims that have evidence already.  `decides` says whether it is asked about all but
+    copies of a sentence, and overrules the rules.
 
     Raises EmbeddingServiceError, ReaderError or GenerationError, whichever service it asks, CircuitOpenError or
     DeadlineError.
