@@ -15,6 +15,8 @@ from typing import Any
 OWN = Path(__file__).parent / "data"
 CLAIMS = {"true": "supported", "false": "contradicted", "unsaid": "neutral"}
 """What the last part of a claim's field says of it."""
+ENDS = ("", "_2", "_3")
+"""What the fields of a second and a third statement end in."""
 CLASSES = tuple(CLAIMS.values())
 """The classes of the support head, in the order of its outputs."""
 TWO_CLASSES = frozenset(
@@ -82,6 +84,15 @@ def part_of(passage: dict[str, Any]) -> str:
         return "test"
     tenth = int(hashlib.sha256(f"dev {passage['id']}".encode()).hexdigest(), 16) % 10
     return "dev" if tenth < DEV_TENTHS else "train"
+
+
+def cell(field: str) -> str:
+    """The cell of the square that a claim or a question stands in.
+
+    >>> cell("plain_true_3")
+    'plain_true'
+    """
+    return "_".join(field.split("_")[:2])
 
 
 def own_rows(passages: Iterable[dict[str, Any]]) -> Iterator[tuple[str, Row]]:
@@ -177,7 +188,7 @@ def into_units(rows: Iterable[Row], mined: dict[str, list[str]], rng: Random, *,
 def squares(passages: Iterable[dict[str, Any]], *sides: str) -> Iterator[Unit]:
     """The claims on each passage in the words of *sides* (`own`, `other`, `plain`), by statement."""
     for passage in passages:
-        for end in ("", "_2"):
+        for end in ENDS:
             fields = [f"{side}_{kind}{end}" for side in sides for kind in CLAIMS]
             unit = [
                 Row(passage["claims"][field], passage["passage"], "own", support=CLAIMS[field.split("_")[1]])

@@ -87,7 +87,7 @@ def square(scorer: Scorer, verdicts: Verdicts, part: str) -> dict[str, Any]:
     cells: dict[str, list[Row]] = defaultdict(list)
     for field, row in data.own_rows(data.own_passages(part)):
         if row.support:
-            cells[field.removesuffix("_2")].append(row)
+            cells[data.cell(field)].append(row)
     supported = {name: [each.supported for each in scorer(rows)] for name, rows in cells.items()}
     ranks = {f"{a} > {b}": round(auc(supported[a], supported[b]), 3) for a, b in ORDERS}
     return {"cells": {name: stand(verdicts(rows)) for name, rows in cells.items()}, "auc of the reader alone": ranks}

@@ -225,6 +225,7 @@ def units_of(args: argparse.Namespace, encoder: Encoder, rng: Random) -> Iterato
     passages = data.own_passages("train")
     if args.own is not None:
         passages = Random(args.seed).sample(passages, min(len(passages), args.own))
+    twins = [passage for passage in passages if passage["kind"] != "short"]  # true and false ones of one statement
     own = [row for _, row in data.own_rows(passages)]
     mined = _mined(args, encoder, [*asked, *claims, *own])
     texts = sorted({row.passage for row in asked} | {passage["passage"] for passage in passages})
@@ -244,8 +245,8 @@ def units_of(args: argparse.Namespace, encoder: Encoder, rng: Random) -> Iterato
         "own": lambda: data.into_units([row for row in own if row.support is None], mined, rng),
         "squares": lambda: data.squares(passages, "own", "other"),
         "plain": lambda: data.squares(passages, "plain"),
-        "windows": lambda: data.windows(data.squares(passages, "own", "other"), rng),
-        "sides": lambda: data.sides(passages, rng),
+        "windows": lambda: data.windows(data.squares(twins, "own", "other"), rng),
+        "sides": lambda: data.sides(twins, rng),
     }
     for _ in range(args.epochs):
         units: list[Unit] = []

@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.collections import data_folder
 from groundcheck.sentences import stemmed_words
-from models.reader.data import Row, own_passages, own_rows
+from models.reader.data import Row, cell, own_passages, own_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSAGES = [passage for part in ("train", "dev", "test") for passage in own_passages(part)]
@@ -41,7 +41,7 @@ def wins(high: list[float], low: list[float]) -> float:
 
 
 def shares(*fields: str) -> list[float]:
-    return [shared_words(row) for field, row in ROWS if field.removesuffix("_2") in fields]
+    return [shared_words(row) for field, row in ROWS if cell(field) in fields]
 
 
 def test_there_are_as_many_items_passages_and_registers_as_a_model_needs() -> None:
