@@ -39,7 +39,8 @@ from ragdrop.domain.models import EmbeddingSpace
 
 PYTHON = Path(".local/env/models/bin/python")
 MODEL = "all-MiniLM-L6-v2"
-SERVER = (str(PYTHON), "-m", "localstack.models.server", "--embedding", MODEL, "--reader", "models/reader")
+READER = Path("models/reader")
+SERVER = (str(PYTHON), "-m", "localstack.models.server", "--embedding", MODEL, "--reader", str(READER))
 START_TIMEOUT_S = 120.0
 AT_ONCE = 500  # values of one statement; SQLite takes 999 in any build
 LOCK_TIMEOUT_S = 60.0

@@ -12,7 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import comb, erf, exp, log
+from math import exp, log
 from pathlib import Path
 from pprint import pformat
 from random import Random
@@ -23,14 +23,14 @@ import numpy as np
 from groundcheck import OpenClaim, Passage
 from groundcheck.claims import check_cited
 from models.reader import data
+from models.reader.bounds import upper_bound
 from models.reader.data import Row
-from models.reader.evaluate import Scorer
+from models.reader.evaluate import QUESTIONS, scorer_of
 from ragdrop.models.onnx_reader import VERSION, OnnxReader
 from ragdrop.models.verifiers import READER_SCALE, ReaderScale, log_odds
 from ragdrop.ports.model_services import Reading
 
 Floats = Any  # arrays of numpy, which the project's environment does not have
-CONFIDENCE = 0.95
 ERROR = 0.02  # of what is called verified
 PLAIN = 3.0  # weight of a claim in plain words: answers are written so
 RARE = 25  # findings of the rules that are seen less often count by their status
@@ -74,32 +74,8 @@ def loss_of_flags(logits: Floats, flags: Floats) -> Callable[[float], float]:
     return lambda temperature: float(np.mean(np.logaddexp(0.0, -(2.0 * flags - 1.0) * logits / temperature)))
 
 
-def upper_bound(wrong: int, count: int, confidence: float = CONFIDENCE) -> float:
-    """The highest share of wrong ones that *wrong* of *count* do not rule out (Clopper and Pearson, one side).
-
-    >>> round(upper_bound(0, 149), 4)
-    0.0199
-    """
-    if wrong >= count:
-        return 1.0
-    low, high = wrong / count, 1.0
-    while high - low > 1e-6:
-        middle = (low + high) / 2
-        if wrong < 50:
-            below = sum(comb(count, k) * middle**k * (1 - middle) ** (count - k) for k in range(wrong + 1))
-        else:  # the normal form is close enough from here on
-            spread = (count * middle * (1 - middle)) ** 0.5
-            below = 1 - _normal((count * middle - wrong - 0.5) / spread)
-        low, high = (middle, high) if below > 1 - confidence else (low, middle)
-    return high
-
-
-def _normal(value: float) -> float:
-    return 0.5 * (1 + erf(value / 2**0.5))
-
-
 def least_threshold(scores: Sequence[float], right: Sequence[bool], error: float) -> float | None:
-    """The least threshold above which at most a share *error* is wrong at CONFIDENCE; None where there is none.
+    """The least threshold above which at most a share *error* is wrong, at 95 % confidence; None where there is none.
 
     >>> least_threshold([0.1 * (each % 9) for each in range(900)], [each % 9 > 4 for each in range(900)], 0.02)
     0.5
@@ -168,10 +144,9 @@ def fit_scale(judged: Sequence[tuple[OpenClaim, Reading, tuple[str, Row]]]) -> R
 def judging_rows(folder: Path, file: str) -> list[dict[str, Any]]:
     """Rows of the open sets that were not trained on, some of each set."""
     rows = []
-    for path in sorted((folder / "train").glob(f"*/{file}")):
-        lines = [line for line in data.read_lines(path) if line["split"] != "train"]
-        if lines and not path.parent.name.startswith("test-") and path.parent.name not in ("clapnq-dev", "mtrag-un"):
-            rows += Random(path.parent.name).sample(lines, min(A_SET, len(lines)))
+    for name, lines in data.open_sets(folder / "train", file, trains=False):
+        if name not in QUESTIONS:  # these judge
+            rows += Random(name).sample(lines, min(A_SET, len(lines)))
     return rows
 
 
@@ -188,7 +163,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     args = parser.parse_args()
     write_card(args.folder, dict.fromkeys(("relevance", "answerable", "support"), 1.0))
-    scorer = Scorer(OnnxReader(args.folder, tokenizer=args.tokenizer))
+    scorer = scorer_of(OnnxReader(args.folder, tokenizer=args.tokenizer))
     own = list(data.own_rows(data.own_passages("dev")))
     asked = [
         Row(line["question"], line["passage"], "", None, line["answerable"])
@@ -207,9 +182,12 @@ def main() -> None:
     classes = np.array([data.CLASSES.index(row.support or "") for _, row in rows])
     heat["support"] = fit_temperature(loss_of_classes(logits, classes))
     write_card(args.folder, {name: round(each, 3) for name, each in heat.items()})
-    scorer = Scorer(OnnxReader(args.folder, tokenizer=args.tokenizer))
-    read = scorer(row for _, row in rows)
-    judged = [(finding_of(row), reading, (field, row)) for reading, (field, row) in zip(read, rows, strict=True)]
+    shares = np.exp(logits / heat["support"])
+    shares /= shares.sum(axis=1, keepdims=True)
+    judged = [
+        (finding_of(row), replace(reading, supported=float(share[0]), contradicted=float(share[1])), (field, row))
+        for reading, share, (field, row) in zip(read, shares, rows, strict=True)
+    ]
     scale = fit_scale([each for each in judged if each[2][0] != "open"])
     scores = [scale.score(claim, reading) for claim, reading, _ in judged]
     verified = least_threshold(scores, [row.support == "supported" for _, _, (_, row) in judged], ERROR)

@@ -95,12 +95,21 @@ def cell(field: str) -> str:
     return "_".join(field.split("_")[:2])
 
 
+def label_of(field: str) -> str:
+    """What the claim of a *field* is to its passage.
+
+    >>> label_of("own_false_2")
+    'contradicted'
+    """
+    return CLAIMS[field.split("_")[1]]
+
+
 def own_rows(passages: Iterable[dict[str, Any]]) -> Iterator[tuple[str, Row]]:
     """Each item with its field's name, like `own_true` or `other_near`; a second square's begin like `own_true_2`."""
     for passage in passages:
         text = passage["passage"]
         for field, claim in passage["claims"].items():
-            yield field, Row(claim, text, "own", support=CLAIMS[field.split("_")[1]])
+            yield field, Row(claim, text, "own", support=label_of(field))
         for field, question in passage["questions"].items():
             if isinstance(question, str):
                 yield field, Row(question, text, "own", answerable=False)
@@ -122,28 +131,25 @@ def find_span(answer: str, passage: str) -> tuple[int, int] | None:
     return found[0] if 0 < len(found) <= 2 else None
 
 
-def _lines_to_train_on(path: Path) -> list[dict[str, Any]]:
-    return [line for line in read_lines(path) if line["split"] == "train"]
-
-
-def _open_sets(train: Path, file: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The name of each open set that has *file*, and its lines to train on."""
+def open_sets(train: Path, file: str, *, trains: bool = True) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The name of each open set that has *file*, and its lines to train on, or the others."""
     for path in sorted(train.glob(f"*/{file}")):
         if not path.parent.name.startswith("test-"):
-            yield path.parent.name, _lines_to_train_on(path)
+            yield path.parent.name, [line for line in read_lines(path) if (line["split"] == "train") == trains]
 
 
 def support_rows(train: Path, verify: Path) -> list[Row]:
     """The claims of the open sets."""
     rows = []
-    for name, lines in _open_sets(train, "pairs.jsonl"):
+    for name, lines in open_sets(train, "pairs.jsonl"):
         most = MOST.get(name)
         for line in lines if most is None else Random(name).sample(lines, min(len(lines), most)):
             label = line["label"]
             if label == "neutral" and name in TWO_CLASSES:
                 label = "unsupported"
             rows.append(Row(line["hypothesis"], line["premise"], name, support=label))
-    taken = Random("conjnli").sample(_lines_to_train_on(verify / "conjnli" / "pairs.jsonl"), CONJUNCTIONS)
+    lines = [line for line in read_lines(verify / "conjnli" / "pairs.jsonl") if line["split"] == "train"]
+    taken = Random("conjnli").sample(lines, CONJUNCTIONS)
     rows += [Row(line["hypothesis"], line["premise"], "conjnli", support=line["label"]) for line in taken]
     return rows
 
@@ -151,7 +157,7 @@ def support_rows(train: Path, verify: Path) -> list[Row]:
 def question_rows(train: Path) -> list[Row]:
     """The questions of the open sets, each with one passage."""
     rows = []
-    for name, lines in _open_sets(train, "qa.jsonl"):
+    for name, lines in open_sets(train, "qa.jsonl"):
         for line in lines:
             good = bool(line.get("relevant", line["answerable"]))
             answer = line.get("answer")
@@ -191,7 +197,7 @@ def squares(passages: Iterable[dict[str, Any]], *sides: str) -> Iterator[Unit]:
         for end in ENDS:
             fields = [f"{side}_{kind}{end}" for side in sides for kind in CLAIMS]
             unit = [
-                Row(passage["claims"][field], passage["passage"], "own", support=CLAIMS[field.split("_")[1]])
+                Row(passage["claims"][field], passage["passage"], "own", support=label_of(field))
                 for field in fields
                 if field in passage["claims"]
             ]
@@ -206,7 +212,7 @@ def sides(passages: Iterable[dict[str, Any]], rng: Random) -> Iterator[Unit]:
     A false sentence as evidence makes the true claims false, so that no claim is likely alone.
     """
     for passage in passages:
-        for end in ("", "_2"):
+        for end in ENDS:
             square = {
                 field: passage["claims"][field + end]
                 for side in ("own", "other")

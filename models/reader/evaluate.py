@@ -23,9 +23,10 @@ from models.reader.data import Row
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.generate.citations import AskVerifier
 from ragdrop.models.onnx_reader import OnnxReader
+from ragdrop.models.reader import CachedReader
 from ragdrop.models.verifiers import ReaderVerifier, log_odds
 from ragdrop.operate.evaluation import ndcg
-from ragdrop.ports.model_services import Reading
+from ragdrop.ports.model_services import Reader, Reading
 
 AT_MOST = 600  # pairs of a set of others
 SETS = (("sick", "test"), ("breaking-nli", "test"), ("conjnli", "dev"), ("monli", "test"), ("msr-paraphrase", "test"))
@@ -41,6 +42,7 @@ ORDERS = (
     ("other_true", "other_unsaid"),
     ("own_true", "own_unsaid"),
 )
+Scorer = Callable[[Iterable[Row]], list[Reading]]
 Verdicts = Callable[[Sequence[Row]], list[ClaimStatus]]
 
 
@@ -48,18 +50,9 @@ def in_no_hurry() -> Deadline:
     return Deadline.after(36_000.0)
 
 
-class Scorer:
-    """The readings of rows, each stored."""
-
-    def __init__(self, reader: OnnxReader) -> None:
-        self._reader = reader
-        self._known: dict[tuple[str, str], Reading] = {}
-
-    def __call__(self, rows: Iterable[Row]) -> list[Reading]:
-        pairs = [(row.query, row.passage) for row in rows]
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
-        self._known |= zip(new, self._reader.read(new, in_no_hurry()), strict=True)
-        return [self._known[pair] for pair in pairs]
+def scorer_of(reader: Reader) -> Scorer:
+    """The readings of rows."""
+    return lambda rows: reader.read([(row.query, row.passage) for row in rows], in_no_hurry())
 
 
 def auc(high: Sequence[float], low: Sequence[float]) -> float:
@@ -72,7 +65,7 @@ def auc(high: Sequence[float], low: Sequence[float]) -> float:
     return float(np.mean([np.mean(ranks < each) + 0.5 * np.mean(ranks == each) for each in high]))
 
 
-def service(reader: OnnxReader) -> Verdicts:
+def service(reader: Reader) -> Verdicts:
     """The status of claims by rules and reader, as `POST /v1/verify` gives it."""
     ask = AskVerifier(ReaderVerifier(reader), in_no_hurry())
 
@@ -245,8 +238,8 @@ def main() -> None:
     parser.add_argument("--part", default="dev", choices=("dev", "test"), help="of the project's own passages")
     parser.add_argument("--candidates", type=Path, help="what `python -m models.reader.candidates` wrote")
     args = parser.parse_args()
-    reader = OnnxReader(args.folder, tokenizer=args.tokenizer)
-    scorer, verdicts = Scorer(reader), service(reader)
+    reader = CachedReader(OnnxReader(args.folder, tokenizer=args.tokenizer), size=1_000_000)
+    scorer, verdicts = scorer_of(reader), service(reader)
     found = {
         "answers": answers(scorer, args.data, args.part),
         "square": square(scorer, verdicts, args.part),

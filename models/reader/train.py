@@ -229,7 +229,8 @@ def units_of(args: argparse.Namespace, encoder: Encoder, rng: Random) -> Iterato
     own = [row for _, row in data.own_rows(passages)]
     mined = _mined(args, encoder, [*asked, *claims, *own])
     texts = sorted({row.passage for row in asked} | {passage["passage"] for passage in passages})
-    is_short = [len(row.passage.split()) <= SHORT for row in claims]
+    short = [row for row in claims if len(row.passage.split()) <= SHORT]
+    long = [row for row in claims if len(row.passage.split()) > SHORT]
 
     def ranked(row: Row) -> Unit:
         found = mined.get(row.query, []) if row.relevant else []
@@ -239,8 +240,8 @@ def units_of(args: argparse.Namespace, encoder: Encoder, rng: Random) -> Iterato
         "questions": lambda: data.into_units(asked, mined, rng),
         "squad": lambda: ([row] for row in asked if row.source == "squad2-half"),
         "near": lambda: swaps.near_questions([*asked, *own], rng),
-        "short": lambda: ([row] for row, short in zip(claims, is_short, strict=True) if short),
-        "long": lambda: (ranked(row) for row, short in zip(claims, is_short, strict=True) if not short),
+        "short": lambda: ([row] for row in short),
+        "long": lambda: map(ranked, long),
         "swaps": lambda: swaps.units(texts, rng),
         "own": lambda: data.into_units([row for row in own if row.support is None], mined, rng),
         "squares": lambda: data.squares(passages, "own", "other"),

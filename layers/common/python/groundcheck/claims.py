@@ -139,11 +139,12 @@ def plain(claim: str) -> str:
 
 def _settled(said: str, passages: Sequence[Passage], checked: Checked, ask: SecondOpinion) -> Checked:
     """*checked*, or what a second opinion says; one that does not decide only betters what rules leave open."""
+    overrules = _decides(ask)
     is_open = checked.status == "supported" or (checked.status == "unsupported" and checked.reason == "words")
-    if not (is_open or _decides(ask)) or (checked.status == "verified" and _is_copy(said, passages)):
+    if not (is_open or overrules) or (checked.status == "verified" and _is_copy(said, passages)):
         return checked
     places: list[tuple[Passage, Span]] = []
-    if not _decides(ask):
+    if not overrules:
         places = [
             (passage, span)
             for passage in passages
@@ -157,7 +158,7 @@ def _settled(said: str, passages: Sequence[Passage], checked: Checked, ask: Seco
     opinion = ask(claim, has_evidence=checked.stands)
     if opinion is None or opinion.status == checked.status:
         return checked
-    if _decides(ask):
+    if overrules:
         return _decided(said, passages, checked, opinion)
     if opinion.passage is None or _RANK[opinion.status] >= _RANK[checked.status]:
         return checked

@@ -232,7 +232,7 @@ class UnhandledErrorMiddleware:
 
         try:
             await self._app(scope, receive, watched)
-        except Exception as exc:
+        except Exception as exc:  # of whatever kind: it is logged, and the caller gets an answer
             log_unhandled(exc)
             if started:
                 raise

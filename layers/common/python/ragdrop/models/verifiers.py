@@ -105,7 +105,7 @@ def log_odds(share: float) -> float:
 
 
 READER_SCALE = ReaderScale(0.0, 1.0, 0.0, 0.0, {}, (2.2, 0.0), 0.5)
-"""Of the reader that ragdrop ships, as `python -m models.reader.calibrate` found it."""
+"""The reader alone, at even odds, until one is shipped: `python -m models.reader.calibrate` prints that one's scale."""
 
 
 class ReaderVerifier:

@@ -44,7 +44,7 @@ def _as_shown() -> Iterator[None]:
     except RagdropError as exc:
         exc.message, exc.details = shown_of_error(exc)
         raise
-    except Exception as exc:
+    except Exception as exc:  # of whatever kind: it is logged, and the agent gets an answer
         log_unhandled(exc)
         raise RagdropError(UNHANDLED) from exc
 
