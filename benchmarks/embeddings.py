@@ -36,12 +36,16 @@ from localstack.models.serving import application, serve
 from ragdrop.domain.chunks import Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
+from ragdrop.models.http import OpenAiHttp
+from ragdrop.models.reader import CachedReader, HttpReader
+from ragdrop.ports.model_services import Reader
 
 PYTHON = Path(".local/env/models/bin/python")
 MODEL = "all-MiniLM-L6-v2"
 READER = Path("models/reader")
 SERVER = (str(PYTHON), "-m", "localstack.models.server", "--embedding", MODEL, "--reader", str(READER))
 START_TIMEOUT_S = 120.0
+READ_TIMEOUT_S = 300.0
 AT_ONCE = 500  # values of one statement; SQLite takes 999 in any build
 LOCK_TIMEOUT_S = 60.0
 DIMENSION = 384
@@ -156,11 +160,14 @@ class LocalEmbeddings:
     def __enter__(self) -> LocalEmbeddings:
         self._cache = EmbeddingsCache(MODEL)
         self._server: EmbeddingServer | None = None
+        self._client: httpx.Client | None = None  # of the reader
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._client is not None:
+            self._client.close()
         if self._server is not None:
             self._server.close()
         self._cache.close()
@@ -202,6 +209,15 @@ class LocalEmbeddings:
         """Serves the reader too; started when it is asked for."""
         self._server = self._server or EmbeddingServer()
         return self._server
+
+    @cached_property
+    def reader(self) -> Reader | None:
+        """The reader of the same server, with a cache; None where none was trained."""
+        if not (READER / "reader.onnx").exists():
+            return None
+        self._client = httpx.Client()
+        http = OpenAiHttp(self.server.url, api_key=lambda: None, timeout_s=READ_TIMEOUT_S, client=self._client)
+        return CachedReader(HttpReader(http))
 
     def computed(self, texts: Sequence[str]) -> dict[str, array[float]]:
         vectors = json.loads(self.server.post(list(texts)))["data"]

@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks import records
 from benchmarks.collections import Collection, needed_data
 from benchmarks.embeddings import LocalEmbeddings, embedding_server
-from benchmarks.own_words import VAULTS, documents_of, folder_of, whole_list
+from benchmarks.own_words import VAULTS, AskedQuestion, documents_of, folder_of, whole_list
 from benchmarks.peers.process import CONFIGURATIONS, running, shared_node, title
 from benchmarks.pipeline import Pushed, pushed, soon
 from benchmarks.records import Grid, publish
@@ -43,15 +43,15 @@ def found_by_ragdrop(place: Pushed, questions: Sequence[str], **options: Any) ->
     ]
 
 
-def hits(found: Sequence[Sequence[str]], required: Sequence[tuple[str, Sequence[str]]]) -> tuple[int, int]:
+def hits(found: Sequence[Sequence[str]], required: Sequence[AskedQuestion]) -> tuple[int, int]:
     """How many questions have a right document first, and among three.
 
-    >>> hits([["a", "b"], ["c"], []], [("?", ["b"]), ("?", ["c"]), ("?", ["d"])])
+    >>> hits([["a", "b"], ["c"], []], [AskedQuestion("?", (name,)) for name in "bcd"])
     (1, 2)
     """
     places = [
-        next((at for at, path in enumerate(dict.fromkeys(paths)) if path in right), None)
-        for paths, (_, right) in zip(found, required, strict=True)
+        next((at for at, path in enumerate(dict.fromkeys(paths)) if path in asked.right), None)
+        for paths, asked in zip(found, required, strict=True)
     ]
     return sum(at == 0 for at in places), sum(at is not None and at < 3 for at in places)
 
@@ -60,7 +60,7 @@ def measure(vault: str, model: LocalEmbeddings, node: str, embeddings: str) -> d
     folder = folder_of(vault)
     assert folder is not None
     files, required = documents_of(folder), whole_list(vault)
-    questions = [text for text, _ in required]
+    questions = [asked.text for asked in required]
     counted: dict[str, tuple[int, int]] = {}
     texts = {str(number): text for number, text in enumerate(questions)}
     with pushed(Collection(vault, files, texts, {}, {}), model) as place:

@@ -14,6 +14,7 @@ from benchmarks.collections import Collection, CollectionDocument
 from benchmarks.embeddings import DIMENSION, MODEL, LocalEmbeddings
 from bucketindex.index import BucketChunkIndex
 from localstack.models.answerer import answer
+from localstack.models.reading import read_by
 from ragdrop.app import App, Ports, compose
 from ragdrop.config import Settings
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Filters, Hit
@@ -102,9 +103,11 @@ class Pushed:
         self._index = tenant.index
 
     def answer_locally(self) -> None:
-        """Let the laptop's extractive answerer be the chat model."""
-        similarity = self._model.similarity
-        self.app.ports.chat = ScriptedChatModel(lambda messages: answer(messages[-1].content, similarity))
+        """Let the laptop's extractive answerer be the chat model, with the reader where there is one."""
+        similarity, reader = self._model.similarity, self._model.reader
+        read = None if reader is None else read_by(reader)
+        self.app.ports.reader = reader
+        self.app.ports.chat = ScriptedChatModel(lambda messages: answer(messages[-1].content, similarity, read))
 
     def candidates(self, question: str, limit: int) -> Candidates:
         """What the index gives for *question*: up to *limit* hits of each retriever."""

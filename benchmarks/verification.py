@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks import records
 from benchmarks.citations import check_ms, other_passages
 from benchmarks.collections import data_folder
-from benchmarks.embeddings import READER, LocalEmbeddings, MadeEmbedder
+from benchmarks.embeddings import LocalEmbeddings, MadeEmbedder
 from benchmarks.records import Grid, publish
 from groundcheck import ClaimStatus, Passage, SecondOpinion
 from groundcheck.claims import check_cited
@@ -29,8 +29,6 @@ from models.reader.bounds import upper_bound
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace, for_space
 from ragdrop.generate.citations import AskVerifier
-from ragdrop.models.http import OpenAiHttp
-from ragdrop.models.reader import HttpReader
 from ragdrop.models.verifiers import ReaderVerifier, SentenceVectorVerifier
 from ragdrop.ports.answer_services import ClaimVerifier
 
@@ -135,9 +133,8 @@ def _overlap(pair: Pair) -> float:
 def verifiers(model: LocalEmbeddings) -> dict[str, ClaimVerifier]:
     """What may judge beside the rules, the best last; the reader where one was trained."""
     found: dict[str, ClaimVerifier] = {"vectors": SentenceVectorVerifier(model, SPACE, for_space(SPACE).vector)}
-    if (READER / "reader.onnx").exists():
-        http = OpenAiHttp(model.server.url, api_key=lambda: None, timeout_s=300.0)
-        found["reader"] = ReaderVerifier(HttpReader(http))
+    if model.reader is not None:
+        found["reader"] = ReaderVerifier(model.reader)
     return found
 
 

@@ -26,7 +26,10 @@ class ChatServer:
         self.client: httpx.Client | None = None
 
     def behave(self, model: str = "m", **how: Any) -> None:
-        """From now on *model* answers like this: `status`, `headers`, `raw`, `text`, `finish`, `hang_s`, and so on."""
+        """From now on *model* answers like this: `status`, `headers`, `raw`, `text`, `finish`, `hang_s`, and so on.
+
+        `refuses` has, by a field of the request, the answer to requests that have it; `deltas` are those of a stream.
+        """
         self.behaviours[model] = how
 
 
@@ -46,6 +49,9 @@ def chat_server() -> Iterator[ChatServer]:
             told.bodies.append(body)
             how = told.behaviours.get(body["model"], {})
             time.sleep(how.get("hang_s", 0))
+            for field, refusal in how.get("refuses", {}).items():
+                if field in body:
+                    how = refusal
             try:
                 if body.get("stream") and how.get("status", 200) == 200 and "raw" not in how:
                     self._stream(body["model"], how)
@@ -77,7 +83,9 @@ def chat_server() -> Iterator[ChatServer]:
             self.send_header("connection", "close")
             self.end_headers()
             self.close_connection = True
-            words = how.get("text", TEXT).split(" ")
+            for delta in how.get("deltas", ()):
+                self._event(json.dumps({"model": model, "choices": [{"index": 0, "delta": delta}]}))
+            words = how.get("text", TEXT).split(" ") if "deltas" not in how else []
             for place, word in enumerate(words):
                 if place == how.get("die_after"):
                     return

@@ -35,10 +35,10 @@ def by_words(body: dict[str, Any]) -> tuple[int, Any]:
 
 
 def supporting(body: dict[str, Any]) -> tuple[int, Any]:
-    """Every passage supports every claim, and none states it."""
+    """Every passage answers every question and supports every claim, and none states it."""
     status, reply = by_words(body)
     for item in reply["data"]:
-        item |= {"supported": 0.7, "contradicted": 0.1}
+        item |= {"answerable": 0.9, "relevance": 0.9, "supported": 0.7, "contradicted": 0.1}
     return status, reply
 
 

@@ -104,11 +104,11 @@ class PeerProcess:
             self._requests.flush()
             line = self._answers.get(timeout=timeout_s)
         except BrokenPipeError as exc:
-            raise PeerError(f"{self.name} ended\n{self._end_of_log()}") from exc
+            raise PeerError(f"{self.name} ended\n{self._last_words()}") from exc
         except queue.Empty as exc:
             raise PeerError(f"{self.name} did not answer {op} in {timeout_s:.0f} s\n{self._end_of_log()}") from exc
         if not line:
-            raise PeerError(f"{self.name} ended at {op}\n{self._end_of_log()}")
+            raise PeerError(f"{self.name} ended at {op}\n{self._last_words()}")
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             raise PeerError(f"{self.name}, {op}: {answer['error']}\n{self._end_of_log()}")
@@ -119,11 +119,13 @@ class PeerProcess:
             self._answers.put(line)
         self._answers.put("")
 
+    def _last_words(self) -> str:
+        """The end of the log of a program that closed its answers: it may still have to write it."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=END_TIMEOUT_S)
+        return self._end_of_log()
+
     def _end_of_log(self) -> str:
-        """The last lines of its log; a program that closes its answers may still have its last words to write."""
-        if not self._reader.is_alive():
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=END_TIMEOUT_S)
         self._log.seek(0)
         return "\n".join(self._log.read().decode("utf-8", "replace").splitlines()[-LINES_OF_LOG:])
 

@@ -72,6 +72,25 @@ def _show_nearest(body: Mapping[str, Any]) -> None:
     say("Ask in other words, or search with --min-relevance 0 to see more.", style="dim")
 
 
+def _show_verdict(body: Mapping[str, Any]) -> None:
+    """Whether an answer answers its question, where that is known."""
+    verdict = body.get("answers_question") or {"status": "unchecked"}
+    if verdict["status"] != "unchecked":
+        say(joined(f"(answers the question: {verdict['status']})", verdict.get("reason")), style="dim")
+
+
+def _show_closest(body: Mapping[str, Any]) -> None:
+    """The closest passages where nothing answers, and how to get an answer from them."""
+    if not (closest := body.get("closest")):
+        return
+    say()
+    say("Closest passages; nothing confirms that they answer", style="bold")
+    for passage in closest:
+        say(one_line(passage.get("quote") or "", limit=EXCERPT_CHARS), indent=4)
+        say(joined(f"{passage.get('vault')}/{passage.get('path')}", span(passage)), indent=4, style="dim")
+    say("Ask in other words, or with --anyway to get an answer from these.", style="dim")
+
+
 def _show_candidate(candidate: Mapping[str, Any]) -> None:
     relevance = candidate.get("relevance")
     worth = f"{relevance:.2f}" if isinstance(relevance, int | float) else "-"
@@ -111,7 +130,9 @@ def show_sources(body: Mapping[str, Any], *, sentences: bool = False) -> None:
     """
     if body.get("abstained"):
         say(f"(no answer: {body.get('abstain_reason')})", style="dim")
-        _show_nearest(body)
+        _show_closest(body)
+    else:
+        _show_verdict(body)
     citations = body.get("citations") or []
     if citations:
         say()
@@ -148,6 +169,7 @@ STYLES = {"verified": "green", "supported": "cyan", "contradicted": "red", "unsu
 
 def show_verified(body: Mapping[str, Any]) -> None:
     """Print the body of `POST /v1/verify`: each sentence with its status, and the passage that decided."""
+    _show_verdict(body)
     for sentence in body.get("sentences") or []:
         _show_sentence(sentence)
         for proof in sentence.get("evidence") or []:
@@ -216,6 +238,7 @@ Expand = Annotated[
 Critical = Annotated[bool, typer.Option("--critical/--no-critical", help="Always include critical documents.")]
 Links = Annotated[bool, typer.Option("--links/--no-links", help="Follow links of what was found.")]
 Stream = Annotated[bool, typer.Option("--stream/--no-stream", help="Print the answer as it comes.")]
+Anyway = Annotated[bool, typer.Option("--anyway", help="Answer from what is closest, even if nothing seems to answer.")]
 Sentences = Annotated[bool, typer.Option("--sentences", help="List each sentence with the verdict of its check.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Say of every candidate why it was used or dropped.")]
 
@@ -272,6 +295,7 @@ def ask(
     as_of: AsOf = None,
     stage: InStage = None,
     *,
+    anyway: Anyway = False,
     stream: Stream = True,
     sentences: Sentences = False,
     as_json: AsJson = False,
@@ -280,6 +304,7 @@ def ask(
     session = session_of(context)
     moment = as_rfc3339(session, as_of)
     fields: dict[str, Any] = {"vaults": vault_list(vault), "limit": limit, "as_of": moment, "stage": stage}
+    fields["answer_anyway"] = anyway or None
     with session.client() as client:
         if as_json:
             say_body(client.ask(query, **fields).raw)
@@ -289,6 +314,9 @@ def ask(
             show_answer(client.ask(query, **fields), sentences=sentences)
 
 
+AskedQuestion = Annotated[
+    str | None, typer.Option("--question", help="What it answers: the check then says whether it does.")
+]
 AnswerFile = Annotated[
     str,
     typer.Argument(
@@ -307,7 +335,14 @@ SourceFiles = Annotated[
 ]
 
 
-def verify(context: typer.Context, file: AnswerFile, source: SourceFiles = None, *, as_json: AsJson = False) -> None:
+def verify(
+    context: typer.Context,
+    file: AnswerFile,
+    source: SourceFiles = None,
+    question: AskedQuestion = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
     """Check each sentence of an answer, whoever wrote it, against the texts that it was written from."""
     text = sys.stdin.read() if file == "-" else _read(Path(file))
     if source:
@@ -315,7 +350,7 @@ def verify(context: typer.Context, file: AnswerFile, source: SourceFiles = None,
     else:
         answer, sources = _given(text)
     with session_of(context).client() as client:
-        reply = client.verify(answer, sources)
+        reply = client.verify(answer, sources, question=question)
     if as_json:
         say_body(reply.raw)
     else:

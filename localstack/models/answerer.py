@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from localstack.models.extraction import Similarity, pick_quotes
+from localstack.models.extraction import Read, Similarity, pick_quotes
 from localstack.models.serving import ProtocolError, read_json, request_to
 from localstack.models.sources import read_task
 
@@ -130,24 +130,24 @@ MODEL = "ragdrop-extractive"
 INSUFFICIENT = "INSUFFICIENT_INFORMATION"  # the prompt's sentinel: ragdrop turns it into an abstention
 
 
-def answer(message: str, similarity: Similarity | None = None) -> str:
+def answer(message: str, similarity: Similarity | None = None, read: Read | None = None) -> str:
     """The reply to ragdrop's prompt *message*: quoted sentences with their markers, or the sentinel.
 
     A message of any other form gets the sentinel too, since there are no sources to quote.
     """
     task = read_task(message)
-    quotes = pick_quotes(task, similarity) if task else []
+    quotes = pick_quotes(task, similarity, read) if task else []
     if not quotes:
         return INSUFFICIENT
     return "".join(f"{quote.text} [{quote.prefix}{quote.number}]{quote.after}" for quote in quotes).rstrip()
 
 
-def answerer_routes(similarity: Similarity | None = None) -> dict[str, list[Route]]:
-    """The answerer's routes by its name; without *similarity* the match is lexical only."""
+def answerer_routes(similarity: Similarity | None = None, read: Read | None = None) -> dict[str, list[Route]]:
+    """The answerer's routes by its name; without *similarity* it compares words, without *read* nothing is read."""
 
     async def completions(request: Request) -> Response:
         asked = read_chat(await read_json(request), model=MODEL)
-        text, reason = cut(await run_in_threadpool(answer, asked.message, similarity), asked.max_tokens)
+        text, reason = cut(await run_in_threadpool(answer, asked.message, similarity, read), asked.max_tokens)
         completion = ProtocolCompletion(
             id=f"chatcmpl-{uuid.uuid4().hex}",
             model=MODEL,

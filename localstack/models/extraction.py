@@ -8,10 +8,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from localstack.models.sources import Block, ShownSource, Task, blocks, codes, roots, verbatim, written
 
+if TYPE_CHECKING:
+    from ragdrop.ports.model_services import Reading
+
 Similarity = Callable[[str, Sequence[str]], Sequence[float] | None]
+Read = Callable[[str, Sequence[str]], "Sequence[Reading] | None"]
 
 MAX_SENTENCES = 6  # of a passage
 MAX_ITEMS = 6
@@ -32,6 +37,11 @@ STEPS_BONUS = 0.03  # for a list; for a title that says so: HOW_TO_BONUS
 HOW_TO_BONUS = 0.08
 LIST_SHARE = 0.6  # of the best score that the list of steps of such a document needs
 INTRODUCTION_BONUS = 0.2  # for the begin of a document whose title says all that is asked for
+MOST_READ = 12  # chunks, of those with the best blocks
+CHUNK_WEIGHT, READ_WEIGHT, RELEVANT_WEIGHT, HOLDS_BONUS = 0.8, 0.024, 0.077, 0.1
+UNREAD = -0.2  # of a chunk that was not read
+MIN_SCORE_READ = 0.3
+SECOND_WITHIN = 0.06  # of the best score: a passage that says as much is quoted too
 RANK_STEP = 0.02  # less for each place of the document among those that were found
 _SENTINELS = re.compile(r"\b(?:INSUFFICIENT_INFORMATION|AMBIGUOUS_QUESTION)\b")
 _ASKED = re.compile(r"\b(?:who|whom|whose|what|when|where|which|why|how)\b", re.IGNORECASE)
@@ -92,6 +102,12 @@ class SourceBlock:
         return f"{self.above}: {' '.join(self.block.units)}"[:BLOCK_CHARACTERS]
 
     @cached_property
+    def whole(self) -> str:
+        """What is read: its chunk, with the words over it, as ragdrop reads it too."""
+        over = dict.fromkeys(filter(None, (self.source.title, self.source.heading.split(" > ")[-1])))
+        return f"{' > '.join(over)}\n{self.source.text}"
+
+    @cached_property
     def written(self) -> str:
         """All that stands in it and over it, with plain hyphens."""
         return written("\n".join((self.source.heading, self.above, self.block.lead, *self.block.units)))
@@ -107,12 +123,13 @@ class SourceBlock:
         return [frozenset(roots(unit)) for unit in self.block.units]
 
 
-def pick_quotes(task: Task, similarity: Similarity | None = None) -> list[Quote]:
+def pick_quotes(task: Task, similarity: Similarity | None = None, read: Read | None = None) -> list[Quote]:
     """The passage that answers best, in reading order; none where nothing answers well enough.
 
     Who, when and how many get the one sentence, how-to questions the list of steps, others up to six sentences that
     stand together.  A question that asks for several things gets a passage for each.
     *similarity* returns cosines in [-1, 1] of passages to the question, or None where it cannot: then words decide.
+    *read* reads the question against passages, or returns None where it cannot: then cosines decide.
     """
     passages = [passage for source in task.sources for passage in _passages(source)]
     named_by_code = codes(task.question)
@@ -120,7 +137,7 @@ def pick_quotes(task: Task, similarity: Similarity | None = None) -> list[Quote]
         return []
     found: dict[tuple[int, str], Quote] = {}
     for part in _SEVERAL.split(task.question)[:MAX_PARTS]:
-        for quote in _picked(part, task.question, passages, similarity):
+        for quote in _picked(part, task.question, passages, similarity, read):
             found.setdefault((quote.number, quote.text), quote)
     return list(found.values())
 
@@ -157,7 +174,9 @@ def _asks(question: str, kind: re.Pattern[str]) -> bool:
     return first is not None and kind.match(question, first.start()) is not None
 
 
-def _picked(question: str, whole: str, passages: Sequence[SourceBlock], similarity: Similarity | None) -> list[Quote]:
+def _picked(
+    question: str, whole: str, passages: Sequence[SourceBlock], similarity: Similarity | None, read: Read | None
+) -> list[Quote]:
     asked_roots = frozenset(roots(question))
     if not passages or not (asked_roots or verbatim(question)):
         return []
@@ -169,28 +188,64 @@ def _picked(question: str, whole: str, passages: Sequence[SourceBlock], similari
     best = sorted(worded, key=lambda pair: -pair[0])[: SHORTLIST // 2]
     chosen = sorted({at for _, at in best} | set(range(min(len(passages), SHORTLIST // 2))))
     shortlist = [passages[at] for at in chosen]
+    words = [worded[at][0] for at in chosen]
     cosines = similarity(question, [passage.text for passage in shortlist]) if similarity else None
-    near: Sequence[float | None] = cosines if cosines is not None else [None] * len(chosen)
-    names = named(whole)
-    scored = [
-        (_score(words, cosine) * (1.0 if names <= _roots_of(passage, passages) else ABSENT_NAME), passage)
-        for passage, words, cosine in zip(shortlist, (worded[at][0] for at in chosen), near, strict=True)
-    ]
     steps = bool(_STEPS_ASKED.search(question))
+    bonus = _how_to_bonus if steps else lambda passage: INTRODUCTION_BONUS * _introduces(passage, asked_roots)
+    names = named(whole)
+    blended = [
+        _score(worth, None if cosines is None else cosines[at])
+        * (1.0 if names <= _roots_of(passage, passages) else ABSENT_NAME)
+        for at, (passage, worth) in enumerate(zip(shortlist, words, strict=True))
+    ]
+    chunks = list(dict.fromkeys(passage.whole for _, passage in _ranked(blended, shortlist)))[:MOST_READ]
+    readings = _readings(question, chunks, similarity, read) if similarity and read else {}
     scored = [
-        (
-            score
-            + (_how_to_bonus(passage) if steps else INTRODUCTION_BONUS * _introduces(passage, asked_roots))
-            - RANK_STEP * passage.source.rank,
-            passage,
-        )
-        for score, passage in scored
+        (worth + bonus(passage) - RANK_STEP * passage.source.rank + _by_reading(passage, readings), passage)
+        for worth, passage in zip(blended, shortlist, strict=True)
     ]
     score, passage = max(scored, key=lambda pair: pair[0])
     if steps:
         _, passage = _list_of_steps(scored, (score, passage))
-    least = 0.0 if holding else MIN_SCORE_WORDS if cosines is None else MIN_SCORE_NAMED if names else MIN_SCORE_BLENDED
-    return _quoted(question, passage, weights, similarity, score) if score >= least else []
+    least = MIN_SCORE_WORDS if cosines is None else MIN_SCORE_NAMED if names else MIN_SCORE_BLENDED
+    if score < (0.0 if holding else MIN_SCORE_READ if readings else least):
+        return []
+    found = _quoted(question, passage, weights, similarity, score)
+    others = [each for each in scored if readings and each[1].whole != passage.whole]
+    second, other = max(others, key=lambda pair: pair[0], default=(-math.inf, passage))
+    if second >= score - SECOND_WITHIN:
+        found += _quoted(question, other, weights, similarity, second)
+    return found
+
+
+def _ranked(scores: Sequence[float], passages: Sequence[SourceBlock]) -> list[tuple[float, SourceBlock]]:
+    return sorted(zip(scores, passages, strict=True), key=lambda pair: -pair[0])
+
+
+def _readings(
+    question: str, chunks: Sequence[str], similarity: Similarity, read: Read
+) -> dict[str, tuple[float, Reading]]:
+    """The cosines and readings of *chunks*; none where nobody reads."""
+    cosines, found = similarity(question, chunks), read(question, chunks)
+    if cosines is None or found is None:
+        return {}
+    return dict(zip(chunks, zip(cosines, found, strict=True), strict=True))
+
+
+def _by_reading(passage: SourceBlock, readings: dict[str, tuple[float, Reading]]) -> float:
+    """What its chunk adds to the score of a block: more where the answer begins in it."""
+    if passage.whole not in readings:
+        return UNREAD if readings else 0.0
+    cosine, reading = readings[passage.whole]
+    answer = passage.whole[slice(*reading.answer)].split("\n")[0] if reading.answer else ""
+    holds = bool(answer) and any(answer in unit or unit in answer for unit in passage.block.units)
+    odds = READ_WEIGHT * _log_odds(reading.answerable) + RELEVANT_WEIGHT * _log_odds(reading.relevance)
+    return CHUNK_WEIGHT * cosine + odds + HOLDS_BONUS * holds
+
+
+def _log_odds(share: float) -> float:
+    bounded = min(max(share, 1e-4), 1 - 1e-4)
+    return math.log(bounded / (1 - bounded))
 
 
 def _how_to_bonus(passage: SourceBlock) -> float:

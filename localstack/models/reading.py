@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,14 +11,29 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from localstack.models.extraction import Read
 from localstack.models.serving import ProtocolError, read_json, request_to
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.languages import is_english
 from ragdrop.errors import DeadlineError
 from ragdrop.models.reader import MAX_PAIRS, MODEL
 from ragdrop.ports.model_services import Reader, Reading
 
 MAX_CHARACTERS = 40_000  # of one text
 READ_TIMEOUT_S = 10.0  # ragdrop waits no longer
+
+
+def read_by(reader: Reader, timeout_s: float = READ_TIMEOUT_S) -> Read:
+    """Readings by *reader*; None where they take longer than *timeout_s*, or it is no English question."""
+
+    def read(question: str, passages: Sequence[str]) -> list[Reading] | None:
+        try:
+            asked = [(question, passage) for passage in passages]
+            return reader.read(asked, Deadline.after(timeout_s)) if is_english(question) else None
+        except DeadlineError:
+            return None
+
+    return read
 
 
 def checked_pairs(pairs: object, param: str) -> list[tuple[str, str]]:

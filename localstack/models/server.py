@@ -58,19 +58,23 @@ def main(arguments: list[str] | None = None) -> None:
     if name := options.embedding:
         embedding = MultilingualModel() if name == MULTILINGUAL_NAME else FastembedModel(name, options.home)
         served |= embedding_routes(embedding)
-    if options.answerer:
-        served |= answerer_routes(similarity_by(embedding) if embedding is not None else None)
+    read, reading = None, dict[str, list[Route]]()
     if options.reader is not None and (options.reader / "reader.onnx").exists():
         sys.path.append(str(LAYER))
-        from localstack.models.reading import reader_routes
+        from localstack.models.reading import read_by, reader_routes
         from ragdrop.models.onnx_reader import OnnxReader
+        from ragdrop.models.reader import CachedReader
 
         tokenizer = options.home / MODEL_NAME / "tokenizer.json"
         write_tokenizer(tokenizer)
-        reader = OnnxReader(options.reader, tokenizer=tokenizer)
-        served |= reader_routes(reader, reader.card.version)
+        model = OnnxReader(options.reader, tokenizer=tokenizer)
+        reader = CachedReader(model)  # the answerer reads what ragdrop has just read
+        read, reading = read_by(reader), reader_routes(reader, model.card.version)
     elif not options.ocr:
         logger.warning("no reader is loaded: /v1/read and /v1/rerank answer model_not_found")
+    if options.answerer:
+        served |= answerer_routes(similarity_by(embedding) if embedding is not None else None, read)
+    served |= reading
     if options.ocr:
         served |= ocr_routes(RapidRecognizer())
     serve(application(served), options.host, options.port)

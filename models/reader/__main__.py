@@ -7,15 +7,40 @@ import importlib.util
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from models.reader import train
 from models.reader.export import export
 
+
+class Stage(NamedTuple):
+    """What a stage has of each source, and its highest rates of learning for the trunk and for the heads."""
+
+    mix: str
+    rate: float = 1e-4
+    head_rate: float = 4e-4
+
+
 STAGES = {
-    "order": "swaps=0.5 windows=1 sides=1 short=1",
-    "all": "questions=0.8 squad=2 near=1 own=1 squares=1 plain=1 windows=0.5 sides=0.3 swaps=0.15 short=0.5 long=0.4",
+    "broad": Stage("questions=0.45 squad=0.45 short=0.45 long=0.45"),
+    "own": Stage("questions=0.2 squad=0.2 short=0.2 long=0.2 own=1 squares=1", head_rate=3e-4),
+    "order": Stage("swaps=0.5 squares=1 windows=0.5"),
+    "all": Stage(
+        "questions=0.8 squad=2 near=1 own=1 squares=1 plain=1 windows=0.5 sides=0.3 swaps=0.15 short=0.5 long=0.4"
+    ),
+    "plain": Stage(
+        "questions=0.2 squad=3 near=1 own=0.5 squares=0.7 plain=2 windows=0.5 swaps=0.3 short=0.7 long=0.2",
+        rate=6e-5,
+        head_rate=1.5e-4,
+    ),
+    "asked": Stage(
+        "asked=1.2 squares=0.2 plain=0.4 own=0.1 squad=0.7 near=0.1 questions=0.05 short=0.1 long=0.05",
+        rate=8e-5,
+        head_rate=1.5e-4,
+    ),
 }
-"""The mix of each stage: who does what, on short evidence, then all of it; each starts where the one before ended."""
+"""Open sets alone, then the project's own items with a part of them, who does what, all of it, and last the questions
+as people ask them.  Each stage starts where the one before ended."""
 
 
 def trunk_folder() -> Path:
@@ -35,10 +60,11 @@ def main() -> int:
     args = parser.parse_args()
     until_s = time.time() + 60 * args.minutes
     before: list[str] = []
-    for seed, (name, mix) in enumerate(STAGES.items(), start=1):
+    for seed, (name, stage) in enumerate(STAGES.items(), start=1):
         folder = args.out / name
         options = ["--data", str(args.data), "--trunk", str(trunk_folder()), "--out", str(folder)]
-        options += ["--mix", mix, "--seed", str(seed)]
+        options += ["--mix", stage.mix, "--rate", str(stage.rate), "--head-rate", str(stage.head_rate)]
+        options += ["--seed", str(seed)]
         left = (until_s - time.time()) / 60
         if not train.main([*options, *before, "--minutes", str(left)]):
             return 1

@@ -30,9 +30,9 @@ def asked(folder: Path) -> Iterator[tuple[str, Collection]]:
         if place is None:
             continue
         for half, final in (("own words, tuning", False), ("own words, final", True)):
-            questions, _ = questions_of(vault, final=final)
-            texts = {str(number): text for number, (text, _) in enumerate(questions)}
-            relevant = {str(number): dict.fromkeys(paths, 1.0) for number, (_, paths) in enumerate(questions)}
+            questions = questions_of(vault, "own", final=final)
+            texts = {str(number): each.text for number, each in enumerate(questions)}
+            relevant = {str(number): dict.fromkeys(each.right, 1.0) for number, each in enumerate(questions)}
             yield half, Collection(vault, documents_of(place), texts, relevant, {})
 
 

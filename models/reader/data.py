@@ -17,6 +17,8 @@ CLAIMS = {"true": "supported", "false": "contradicted", "unsaid": "neutral"}
 """What the last part of a claim's field says of it."""
 ENDS = ("", "_2", "_3")
 """What the fields of a second and a third statement end in."""
+ASKED = frozenset({"asked_answered", "asked_near"})
+"""The cells of questions as people ask them."""
 CLASSES = tuple(CLAIMS.values())
 """The classes of the support head, in the order of its outputs."""
 TWO_CLASSES = frozenset(
@@ -189,6 +191,19 @@ def into_units(rows: Iterable[Row], mined: dict[str, list[str]], rng: Random, *,
         left = bad[len(good) * (most - 1) :] if good else bad
         units.extend([row] for row in left[:most])
     return units
+
+
+def asked(passages: Iterable[dict[str, Any]], mined: dict[str, list[str]], rng: Random) -> Iterator[Unit]:
+    """Questions as people ask them, each with its passage and with passages of *mined*, which do not answer it.
+
+    A question that its passage only seems to answer meets the passages that are near to its neighbours' questions.
+    """
+    for passage in passages:
+        rows = [row for field, row in own_rows([passage]) if cell(field) in ASKED]
+        pool = [text for row in rows for text in mined.get(row.query, [])]
+        for row in rows:
+            found = mined.get(row.query, []) if row.relevant else rng.sample(pool, min(2, len(pool)))
+            yield [row, *(not_relevant(row, text) for text in dict.fromkeys(found))]
 
 
 def squares(passages: Iterable[dict[str, Any]], *sides: str) -> Iterator[Unit]:

@@ -21,10 +21,11 @@ from groundcheck.claims import check_cited
 from models.reader import data
 from models.reader.data import Row
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.models import log_odds
 from ragdrop.generate.citations import AskVerifier
 from ragdrop.models.onnx_reader import OnnxReader
 from ragdrop.models.reader import CachedReader
-from ragdrop.models.verifiers import ReaderVerifier, log_odds
+from ragdrop.models.verifiers import ReaderVerifier
 from ragdrop.operate.evaluation import ndcg
 from ragdrop.ports.model_services import Reader, Reading
 

@@ -244,6 +244,7 @@ def units_of(args: argparse.Namespace, encoder: Encoder, rng: Random) -> Iterato
         "long": lambda: map(ranked, long),
         "swaps": lambda: swaps.units(texts, rng),
         "own": lambda: data.into_units([row for row in own if row.support is None], mined, rng),
+        "asked": lambda: data.asked(passages, mined, rng),
         "squares": lambda: data.squares(passages, "own", "other"),
         "plain": lambda: data.squares(passages, "plain"),
         "windows": lambda: data.windows(data.squares(twins, "own", "other"), rng),

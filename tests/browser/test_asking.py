@@ -64,14 +64,27 @@ def test_a_deleted_source_is_reported(world: World, open_page: Opener) -> None:
     expect(page.locator("[data-evidence] [data-source-state=gone]")).to_be_visible()
 
 
-def test_an_abstention_shows_the_nearest_documents(world: World, open_page: Opener) -> None:
+def test_an_abstention_shows_the_closest_passages(world: World, open_page: Opener) -> None:
     world.chat.reply = "INSUFFICIENT_INFORMATION"
     page = open_page()
 
     ask(page, "Which code does the pump have?")
 
     expect(page.locator("[data-abstained=insufficient_information]")).to_be_visible()
-    expect(page.locator("[data-nearest] a").first).to_be_visible()
+    expect(page.locator("[data-closest] a").first).to_be_visible()
+
+
+def test_an_abstention_is_answered_from_its_passages_by_a_button(world: World, open_page: Opener) -> None:
+    world.chat.reply = "INSUFFICIENT_INFORMATION"
+    page = open_page()
+    ask(page, "Which code does the pump have?")
+    world.chat.reply = f"{SENTENCE[:-1]} [1]."
+
+    with page.expect_request("**/ask") as sent:
+        page.locator("[data-anyway]").click()
+
+    assert json.loads(sent.value.post_data or "")["answer_anyway"] is True
+    expect(page.locator("[data-answer]")).to_contain_text(SENTENCE[:-1])
 
 
 def test_a_second_question_is_asked_with_the_first_as_its_history(world: World, open_page: Opener) -> None:

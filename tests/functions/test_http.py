@@ -43,7 +43,8 @@ def test_ask_answers_with_every_field_of_the_contract(deployment: Deployment) ->
     assert status == 200
     wanted = (
         "asked answer citations references references_basis sources linked_docs excluded sentences unsupported "
-        "nearest model usage cost finish_reason prompt_version answer_id bedrock total_matches total_indexed "
+        "answers_question closest nearest model usage cost finish_reason prompt_version answer_id bedrock "
+        "total_matches total_indexed "
         "abstained abstain_reason fallback fallback_level circuit_breaker_open served_by degraded "
         "score_basis warnings latency_ms timings_ms request_id"
     )

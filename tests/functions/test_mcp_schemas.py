@@ -55,7 +55,10 @@ def test_there_are_six_tools(reported: dict[str, Any]) -> None:
     [
         (
             "rag_query",
-            "query doc_types max_sources min_relevance_score min_promotion_level include_critical vaults agent as_of",
+            (
+                "query doc_types max_sources min_relevance_score min_promotion_level include_critical vaults agent "
+                "as_of answer_anyway"
+            ),
         ),
         ("rag_context_search", "query limit category session_id content_type doc_types vaults attributes agent as_of"),
         ("rag_context_index", "content content_type session_id source metadata vault"),

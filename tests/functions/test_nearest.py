@@ -39,11 +39,12 @@ def test_an_answer_that_the_model_refuses_names_what_was_found(deployment: Deplo
     assert [one["path"] for one in body["nearest"]] == ["notes/pump.md"]
 
 
-def test_a_chat_client_reads_the_closest_documents_in_the_message(deployment: Deployment) -> None:
+def test_a_chat_client_reads_the_closest_passages_in_the_message(deployment: Deployment) -> None:
     deployment.put_object(KEY, "# Pumps\n\nThe pump's code is QX-5521.")
     deployment.chat.reply = "INSUFFICIENT_INFORMATION"
 
     question = {"role": "user", "content": "Which code does the pump have?"}
     _, body = post_chat(deployment, messages=[question])
 
-    assert "- team/notes/pump.md: Pumps" in json.loads(body)["choices"][0]["message"]["content"]
+    said = json.loads(body)["choices"][0]["message"]["content"]
+    assert "> The pump's code is QX-5521.\n> (team/notes/pump.md)" in said

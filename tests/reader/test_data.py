@@ -74,6 +74,7 @@ def test_an_answer_stands_in_its_passage() -> None:
         # what is not said needs a new word here and there
         (("own_true", "other_true"), ("own_unsaid", "other_unsaid"), 0.1),
         (("own_answered", "other_answered"), ("own_near", "other_near"), 0.1),
+        (("asked_answered",), ("asked_near",), 0.1),
     ],
 )
 def test_lexical_overlap_is_at_chance(true: tuple[str, ...], false: tuple[str, ...], off: float) -> None:

@@ -10,7 +10,7 @@ import pytest
 from ragdrop.domain.answers import Answer, Question
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query
-from ragdrop.errors import GenerationError
+from ragdrop.errors import CONTEXT_LENGTH, GenerationError
 from ragdrop.ports.model_services import Message
 from tests.unit.generate.test_verify import IN_OTHER_WORDS, SaysAlways
 from tests.world import World
@@ -95,6 +95,34 @@ def test_a_chat_service_that_is_down_is_an_error(world: World) -> None:
 
     with pytest.raises(GenerationError):
         ask(world, "pump")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_prompt_that_is_too_long_for_the_model_is_asked_once_more_with_half_of_it(
+    world: World, *, stream: bool
+) -> None:
+    for n in range(8):
+        world.put(f"team/{n}.md", f"alpha {n} " + "word " * 800)
+    too_long = GenerationError("too long", service="chat", reason=CONTEXT_LENGTH)
+
+    def reply(messages: Sequence[Message]) -> str:
+        if len(world.chat.asked) == 1:
+            raise too_long
+        return "It is alpha. [1]"
+
+    world.chat.reply = reply
+    asked = Question(Query("alpha"))
+
+    answer = (
+        list(world.app.generate.ask.stream(asked, world.caller, Deadline.after(10)))[-1]
+        if stream
+        else world.app.generate.ask(asked, world.caller, Deadline.after(10))
+    )
+
+    assert isinstance(answer, Answer)
+    first, second = (len(messages[-1].content) for messages in world.chat.asked)
+    assert second < 0.7 * first
+    assert answer.text.startswith("It is alpha.")
 
 
 def test_what_does_not_fit_the_budget_is_listed_as_excluded(world: World) -> None:

@@ -32,7 +32,6 @@ def document(
     *,
     score: float | None = 0.5,
     level: PromotionLevel = "standard",
-    date: str | None = None,
     matching: int = 0,
     overlap: int = 0,
 ) -> FoundDocument:
@@ -40,9 +39,7 @@ def document(
 
     Each chunk begins with the last *overlap* characters of the one before.
     """
-    facts = Facts(
-        title=name, version_id="v", indexed_at="2026-01-01T00:00:00Z", promotion_level=level, date=date, char_count=size
-    )
+    facts = Facts(title=name, version_id="v", indexed_at="2026-01-01T00:00:00Z", promotion_level=level, char_count=size)
     key = DocumentKey("acme", "team", name)
     starts = range(0, max(1, size - overlap), CHUNK - overlap)
     hits = [
@@ -66,7 +63,7 @@ def names(shown: Shown, *, whole: bool = False) -> list[str]:
 def test_of_100_documents_of_5000_characters_an_8000_token_budget_takes_the_best_and_lists_the_rest() -> None:
     found = [document(f"{n:03}", score=1 - n / 200) for n in range(100)]
 
-    shown = fit([], list(reversed(found)), tokens=ROOM)
+    shown = fit([], found, tokens=ROOM)
 
     assert names(shown, whole=True) == ["000", "001", "002"]
     assert 0 < len(shown.sources) < 10
@@ -76,27 +73,26 @@ def test_of_100_documents_of_5000_characters_an_8000_token_budget_takes_the_best
     assert cost(shown) <= ROOM
 
 
-def test_critical_is_admitted_before_important_before_score_before_date_before_linked() -> None:
+def test_critical_is_admitted_before_important_before_the_best_before_linked() -> None:
     rule = document("rule", 1_000, score=0.1, level="critical")
     important = document("important", 1_000, score=0.2, level="important")
     best = document("best", 1_000, score=0.9)
-    newer = document("newer", 1_000, score=0.5, date="2025-05-05")
-    older = document("older", 1_000, score=0.5, date="2020-01-01")
+    next_best = document("next", 1_000, score=0.95)
     linked = document("linked", 1_000, score=0.9)
-    order = ["rule", "important", "best", "newer", "older", "linked"]
+    order = ["rule", "important", "best", "next", "linked"]
     one = 1_000 // 4 + SEGMENT_OVERHEAD_TOKENS + DOCUMENT_OVERHEAD_TOKENS
 
-    for room in range(1, 7):
-        shown = fit([rule], [older, newer, best, important], [linked], tokens=room * one)
+    for room in range(1, 6):
+        shown = fit([rule], [best, next_best, important], [linked], tokens=room * one)
 
         assert set(names(shown)) == set(order[:room])
         assert [out.key.path for out in shown.excluded] == order[room:]
 
 
-def test_the_layout_is_critical_then_relevant_by_score_then_linked_and_the_numbers_run_through() -> None:
+def test_the_layout_is_critical_then_relevant_as_given_then_linked_and_the_numbers_run_through() -> None:
     shown = fit(
         [document("rule", 2_000, score=None, level="critical")],
-        [document("low", 1_000, score=0.3, level="important"), document("high", 2_000, score=0.9)],
+        [document("high", 2_000, score=0.3), document("low", 1_000, score=0.9, level="important")],
         [document("linked", 1_000)],
         tokens=ROOM,
     )

@@ -94,11 +94,13 @@ def test_a_model_service_without_what_must_be_known_of_it_is_refused_by_name() -
     ],
 )
 def test_one_local_server_has_the_models_that_no_other_service_is_named_for(
-    environment: dict[str, str], served: dict[str, tuple[str, list[str]]]
+    environment: dict[str, str], served: dict[str, tuple[str, list[str]]], tmp_path: Path
 ) -> None:
     known = {"EMBEDDING_MODEL": "m", "EMBEDDING_DIMENSION": "3", "CHAT_MODELS": "mistral"}
 
-    assert read_launch_options(environment | known, index="bucket").model_servers == served
+    options = replace(read_launch_options(environment | known, index="bucket"), reader=tmp_path)
+
+    assert options.model_servers == served
 
 
 def test_the_reader_is_served_where_its_model_is_there_reads_the_language_and_no_other_is_named(tmp_path: Path) -> None:

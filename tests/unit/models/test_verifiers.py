@@ -10,16 +10,9 @@ import pytest
 from groundcheck import OpenClaim, Opinion
 from ragdrop.domain.chunks import Vector, vector
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.models import Curve, EmbeddingSpace
+from ragdrop.domain.models import Curve, EmbeddingSpace, log_odds
 from ragdrop.errors import CircuitOpenError, GenerationError, ReaderError
-from ragdrop.models.verifiers import (
-    MOST_CACHED,
-    ChatVerifier,
-    ReaderScale,
-    ReaderVerifier,
-    SentenceVectorVerifier,
-    log_odds,
-)
+from ragdrop.models.verifiers import MOST_CACHED, ChatVerifier, ReaderScale, ReaderVerifier, SentenceVectorVerifier
 from ragdrop.ports.model_services import Reading
 from testing.memory_services import WordReader
 from tests.world import World

@@ -258,6 +258,10 @@ class IssuerError(DatabaseError):
     """The keys that tokens are signed with could not be read: no token can be believed, and none be refused."""
 
 
+CONTEXT_LENGTH = "context_length"
+"""The reason of a GenerationError: the prompt is longer than the model's context, and fewer sources may fit."""
+
+
 class GenerationError(DependencyError):
     """The chat model did not answer."""
 

@@ -356,8 +356,8 @@ def _left_to_say(answer: Answer, said: str) -> str:
 
 
 def _said(answer: Answer) -> str:
-    """The answer, or the abstention with the closest documents."""
-    hint = closest_text(answer.retrieval.closest) if answer.abstain_reason else ""
+    """The answer, or the abstention with the closest passages."""
+    hint = closest_text([(each.hit.key.vault_path, each.quote) for each in answer.closest])
     return f"{answer.text}\n\n{hint}" if hint else answer.text
 
 

@@ -6,6 +6,7 @@ from functools import cached_property
 from ragdrop.app.ports import Ports
 from ragdrop.app.query import QueryParts
 from ragdrop.app.tenant_parts import TenantParts
+from ragdrop.generate.answering import ReadQuestion
 from ragdrop.generate.ask import Ask, ObservedAsk, ReadAnswer
 from ragdrop.generate.citations import VerifyAnswer
 from ragdrop.generate.prompt import CondenseConversation, PreparePrompt
@@ -45,6 +46,7 @@ class GenerateParts:
         prepare = PreparePrompt(
             search=query.fallback,
             directory=self.tenants.directory,
+            read=self._read,
             prompter=ports.prompter,
             environment=settings.tunables(),
             models=settings.chat_models,
@@ -54,10 +56,15 @@ class GenerateParts:
             resolve_view=query.resolve_view,
             chat=ports.guarded_chat,
             receipts=self.store_receipts,
+            read=self._read,
             read_answer=ReadAnswer(bucket=settings.document_bucket, verifier=ports.claim_verifier),
             prices=settings.chat_prices,
             tracer=ports.tracer,
         )
+
+    @cached_property
+    def _read(self) -> ReadQuestion:
+        return ReadQuestion(self.ports.guarded_reader)
 
     @cached_property
     def store_receipts(self) -> StoreReceipts:
@@ -71,4 +78,4 @@ class GenerateParts:
     @cached_property
     def verify(self) -> VerifyAnswer:
         """Check answers that others wrote."""
-        return VerifyAnswer(self.ports.claim_verifier)
+        return VerifyAnswer(self.ports.claim_verifier, self._read)

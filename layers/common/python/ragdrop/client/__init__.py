@@ -254,9 +254,13 @@ class RagdropClient:
             cursor=cursor,
         )
 
-    def verify(self, answer: str, sources: Sequence[Mapping[str, str]]) -> Reply:
-        """Check each sentence of *answer* against *sources*, each with `id` and `text`; nothing is stored."""
-        return self._post("/v1/verify", {"answer": answer, "sources": list(sources)}, repeatable=True)
+    def verify(self, answer: str, sources: Sequence[Mapping[str, str]], *, question: str | None = None) -> Reply:
+        """Check each sentence of *answer* against *sources*, each with `id` and `text`; nothing is stored.
+
+        With a *question* the reply also says whether it is answered.
+        """
+        asked = {"question": question} if question is not None else {}
+        return self._post("/v1/verify", {"answer": answer, "sources": list(sources), **asked}, repeatable=True)
 
     def health(self, *, deep: bool = False) -> Reply:
         """How the service is, and each thing that it depends on; with `deep` the models are tried.

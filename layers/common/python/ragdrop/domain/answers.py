@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from groundcheck import ClaimStatus
@@ -29,14 +29,15 @@ ABSTENTIONS: dict[AbstainReason, str] = {
 }
 
 
-def closest_text(documents: Sequence[FoundDocument]) -> str:
-    """The closest documents, and how to widen the search, for people who get an abstention; empty without documents."""
-    if not documents:
+def closest_text(passages: Sequence[tuple[str, str]]) -> str:
+    """The names and quotes of the closest passages, for people who get an abstention; empty without passages."""
+    if not passages:
         return ""
-    lines = [f"- {document.key.vault_path}: {document.facts.title}" for document in documents]
-    return "\n".join(["Closest documents, which may not answer it:", *lines, WIDEN])
+    lines = [f"> {' '.join(quote.split())}\n> ({name})" for name, quote in passages]
+    return "\n\n".join(["Closest passages; nothing confirms that they answer:", *lines, OPEN])
 
 
+OPEN = "Ask in other words, name what it is about, or set answer_anyway to get an answer from these."
 WIDEN = "Ask in other words, name what it is about, or lower min_relevance to see more."
 
 
@@ -140,8 +141,38 @@ class CheckedSentence:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswersQuestion:
+    """Whether an answer answers its question, which is another thing than whether it is true.
+
+    `reason` is what it lacks (`no_number`, `no_name`, `repeats_question`), `reader` where the reader takes it for no
+    answer, or why nothing is known.  `score` is the reader's probability and `threshold` what it is compared with.
+    """
+
+    status: Literal["yes", "no", "unchecked"] = "unchecked"
+    reason: str | None = None
+    score: float | None = None
+    threshold: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClosestPassage:
+    """A passage that came nearest to answering: `quote` is code points `start` to `end` of its document's parsed text.
+
+    Nothing confirms that it answers.  `score` is the reader's probability that it does, None where none read it.
+    """
+
+    hit: Hit
+    start: int
+    end: int
+    quote: str
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """An answer of `/ask`; `text` is always a sentence, also for an abstention.
+
+    `answers` says whether it answers; `closest` are the passages to show where there is no answer.
 
     `warnings` are those of the answer without the retrieval's; `cost` is in the currency of the price table, None if
     the model has no price; `timings_ms` are those of the answer's stages.
@@ -155,6 +186,8 @@ class Answer:
     shown: Shown = field(default_factory=Shown)
     warnings: list[str] = field(default_factory=list)
     abstain_reason: AbstainReason | None = None
+    answers: AnswersQuestion = AnswersQuestion()
+    closest: list[ClosestPassage] = field(default_factory=list)
     model: str | None = None
     finish_reason: str | None = None
     prompt_tokens: int | None = None
@@ -183,6 +216,7 @@ class Question:
     """A query, and how to answer it; None leaves it to the settings.
 
     `max_context_tokens` is for the whole context; `calls` of a chat model condensed the question of a conversation.
+    `answer_anyway` asks for an answer from what is nearest, whether or not it seems to answer.
     """
 
     query: Query
@@ -191,6 +225,7 @@ class Question:
     system_prompt: str | None = None
     prompt_template: str | None = None
     max_context_tokens: int | None = None
+    answer_anyway: bool = False
     calls: tuple[ModelCall, ...] = ()
 
 
@@ -285,6 +320,7 @@ def answer_fields(answer: Answer) -> dict[str, Any]:
         "answer": answer.text,
         "abstained": answer.abstain_reason is not None,
         "abstain_reason": answer.abstain_reason,
+        "answers_question": asdict(answer.answers),
         "citations": [citation_fields(citation) for citation in answer.citations],
         "sentences": [sentence_fields(claim) for claim in answer.claims],
         "unsupported": [

@@ -82,6 +82,7 @@ EMBED = StageBudget(5, 8.0)  # without it: lexical only
 CANDIDATES = StageBudget(4, 8.0)  # without them: the fallback
 RERANK = StageBudget(4, 8.0)  # without it: the order that there is
 TEXTS = StageBudget(4, 8.0)  # without them: the fallback
+READ = StageBudget(4, 8.0)  # without it: the search alone says what answers
 LINKS = StageBudget(4, 8.0)  # without them: an answer without links
 VERIFY = StageBudget(4, 8.0)  # without it: what rules say of sentences
 

@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from groundcheck.sentences import detected_language
+
 NAMES = {
     "ar": "Arabic", "de": "German", "el": "Greek", "en": "English", "es": "Spanish", "fr": "French", "he": "Hebrew",
     "hi": "Hindi", "it": "Italian", "ja": "Japanese", "ko": "Korean", "nl": "Dutch", "pt": "Portuguese",
@@ -123,6 +125,15 @@ def language_of(text: str) -> str | None:
     if best == "en":
         return best if counts[best] else None
     return best if _is_in(words, _WORDS[best]) else None
+
+
+def is_english(text: str) -> bool:
+    """Whether nothing shows that *text* is in another language; a short text may be in any.
+
+    >>> [is_english(text) for text in ("The pump is red.", "Pump 7", "La pompa è nella cantina.", "Die Pumpe ist rot.")]
+    [True, True, False, False]
+    """
+    return detected_language(text) == "en" and language_of(text) in {None, "en"}
 
 
 def _is_in(words: Sequence[str], stop_words: frozenset[str]) -> bool:

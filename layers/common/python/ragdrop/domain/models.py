@@ -163,7 +163,7 @@ class Curve:
         >>> round(Curve(0.4, 0.05).score_at(0.7), 6)
         0.4
         """
-        return self.operating_point + (_log_odds(relevance) - _OPERATING_ODDS) * self.width
+        return self.operating_point + (log_odds(relevance) - _OPERATING_ODDS) * self.width
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,12 +226,18 @@ def coverage_lift(coverage: float) -> float:
     return WHOLE_LIFT * max(0.0, coverage - COVERAGE_CEILING) / (1.0 - COVERAGE_CEILING)
 
 
-def _log_odds(share: float) -> float:
-    return math.log(share / (1.0 - share))
+def log_odds(share: float) -> float:
+    """The logarithm of the odds of a probability, bounded.
+
+    >>> log_odds(0.5), round(log_odds(1.0), 1)
+    (0.0, 13.8)
+    """
+    bounded = min(max(share, 1e-6), 1.0 - 1e-6)
+    return math.log(bounded / (1.0 - bounded))
 
 
-_OPERATING_ODDS = _log_odds(OPERATING_RELEVANCE)
-WHOLE_LIFT = _OPERATING_ODDS - _log_odds(NOISE_RELEVANCE)
+_OPERATING_ODDS = log_odds(OPERATING_RELEVANCE)
+WHOLE_LIFT = _OPERATING_ODDS - log_odds(NOISE_RELEVANCE)
 """What a chunk with every word of the question adds to the log-odds."""
 _MAX_ODDS = 60.0  # beyond it float64 knows no difference from 0 and 1
 

@@ -31,6 +31,7 @@ class Query:
     detail: DetailLevel = "normal"
     mode: Mode = "normal"
     min_relevance: float | None = None  # on the calibrated scale, 0 to 1
+    floor: float | None = None  # the same where neither the query nor settings say: who reads decides for itself
     doc_types: tuple[str, ...] = ()
     content_types: tuple[ContentType, ...] = ()
     categories: tuple[str, ...] = ()

@@ -1,18 +1,30 @@
 """Ask: search, show the model what fits, check the answer as it streams, check the heads again."""
 
+import itertools
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from ragdrop.domain.answers import ABSTENTIONS, AbstainReason, Answer, CheckedSentence, Citation, Question, Shown
+from ragdrop.domain.answers import (
+    ABSTENTIONS,
+    AbstainReason,
+    Answer,
+    AnswersQuestion,
+    CheckedSentence,
+    Citation,
+    Question,
+    Shown,
+)
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import ModelCall, spent
 from ragdrop.domain.retrieval import Retrieval, verified
 from ragdrop.domain.tenants import Caller
+from ragdrop.errors import CONTEXT_LENGTH, GenerationError
+from ragdrop.generate.answering import ReadQuestion, above, closest_passages
 from ragdrop.generate.citations import AnswerReader, AskVerifier
-from ragdrop.generate.prompt import CUT, PreparedPrompt, PreparePrompt
+from ragdrop.generate.prompt import CUT, PreparedPrompt, PreparePrompt, estimate_tokens
 from ragdrop.generate.store_receipts import StoreReceipts
 from ragdrop.ports.answer_services import ClaimVerifier, Prompt
 from ragdrop.ports.model_services import ChatModel, Completion
@@ -82,6 +94,7 @@ class Ask:
         resolve_view: ResolveQueryView,
         chat: ChatModel,
         receipts: StoreReceipts,
+        read: ReadQuestion,
         read_answer: ReadAnswer,
         prices: dict[str, tuple[float, float]],
         tracer: Tracer | None,
@@ -90,6 +103,7 @@ class Ask:
         self._resolve_view = resolve_view
         self._chat = chat
         self._receipts = receipts
+        self._read = read
         self._read_answer = read_answer
         self._prices = prices
         self._tracer = tracer
@@ -106,24 +120,20 @@ class Ask:
         timer = Timer(self._tracer)
         calls = [*question.calls]
         for _ in range(TRIES):
-            prepared = self._prepare(question, caller, deadline)
+            prepared, completion = self._completed(question, caller, deadline, timer)
             calls += prepared.retrieval.calls
-            if prepared.prompt is None:
-                answer = _abstention("no_relevant_context", prepared.retrieval)
+            if prepared.prompt is None or completion is None:
+                answer = _refused(prepared)
                 break
-            with timer.stage("generate"):
-                completion = self._chat.complete(
-                    prepared.prompt.messages, max_tokens=prepared.answer_tokens, deadline=deadline, model=question.model
-                )
             with timer.stage("check"):
                 reader = self._read_answer(prepared, deadline, completion.text)
                 reader.feed(completion.text)
-                answer = self._finished(prepared, prepared.prompt, reader, completion)
+                answer = self._finished(prepared, prepared.prompt, reader, completion, question, deadline)
                 calls += _calls_of(completion, reader)
                 if self._still_true(answer.citations, question, caller, deadline):
                     break
         else:
-            answer = replace(_abstention("insufficient_information", answer.retrieval), warnings=[CHANGED])
+            answer = replace(_abstention("insufficient_information", prepared), warnings=[CHANGED])
         answer = replace(answer, timings_ms=timer.stages, **spent(calls, self._prices))
         return self._receipts.store(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
 
@@ -139,15 +149,24 @@ class Ask:
         prepared = self._prepare(question, caller, deadline)
         calls = [*question.calls, *prepared.retrieval.calls]
         yield SourcesFound(prepared.retrieval, prepared.shown)
+        pieces: Iterator[str | Completion] = iter(())
+        if prepared.prompt is not None:
+            with timer.stage("generate"):
+                try:
+                    pieces = self._begun(prepared.prompt, prepared, question, deadline)
+                except GenerationError as exc:
+                    prepared = self._prepare(_shortened(question, prepared, exc), caller, deadline)
+                    calls += prepared.retrieval.calls
+                    if prepared.prompt is not None:
+                        yield SourcesFound(prepared.retrieval, prepared.shown)
+                        pieces = self._begun(prepared.prompt, prepared, question, deadline)
         if prepared.prompt is None:
-            answer = _abstention("no_relevant_context", prepared.retrieval)
+            answer = _refused(prepared)
         else:
             reader = self._read_answer(prepared, deadline)
             completion: Completion | None = None
             with timer.stage("generate"):
-                for piece in self._chat.stream(
-                    prepared.prompt.messages, max_tokens=prepared.answer_tokens, deadline=deadline, model=question.model
-                ):
+                for piece in pieces:
                     if isinstance(piece, Completion):
                         completion = piece
                     else:
@@ -155,27 +174,71 @@ class Ask:
             assert completion is not None  # noqa: S101 - the port's last word, or it raised
             yield from reader.finish()
             with timer.stage("check"):
-                answer = self._finished(prepared, prepared.prompt, reader, completion)
+                answer = self._finished(prepared, prepared.prompt, reader, completion, question, deadline)
                 calls += _calls_of(completion, reader)
                 if not self._still_true(answer.citations, question, caller, deadline):
-                    answer = replace(_abstention("insufficient_information", answer.retrieval), warnings=[CHANGED])
+                    answer = replace(_abstention("insufficient_information", prepared), warnings=[CHANGED])
         answer = replace(answer, timings_ms=timer.stages, **spent(calls, self._prices))
         yield self._receipts.store(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
 
+    def _completed(
+        self, question: Question, caller: Caller, deadline: Deadline, timer: Timer, *, again: bool = True
+    ) -> tuple[PreparedPrompt, Completion | None]:
+        """The prompt and what the model made of it, None without a prompt; one that is too long is shortened once."""
+        prepared = self._prepare(question, caller, deadline)
+        if prepared.prompt is None:
+            return prepared, None
+        try:
+            with timer.stage("generate"):
+                return prepared, self._chat.complete(
+                    prepared.prompt.messages, max_tokens=prepared.answer_tokens, deadline=deadline, model=question.model
+                )
+        except GenerationError as exc:
+            if not again:
+                raise
+            question = _shortened(question, prepared, exc)
+        return self._completed(question, caller, deadline, timer, again=False)
+
+    def _begun(
+        self, prompt: Prompt, prepared: PreparedPrompt, question: Question, deadline: Deadline
+    ) -> Iterator[str | Completion]:
+        """The pieces of an answer, once the first has come."""
+        pieces = iter(
+            self._chat.stream(
+                prompt.messages, max_tokens=prepared.answer_tokens, deadline=deadline, model=question.model
+            )
+        )
+        return itertools.chain([next(pieces)], pieces)
+
     def _finished(
-        self, prepared: PreparedPrompt, prompt: Prompt, reader: AnswerReader, completion: Completion
+        self,
+        prepared: PreparedPrompt,
+        prompt: Prompt,
+        reader: AnswerReader,
+        completion: Completion,
+        question: Question,
+        deadline: Deadline,
     ) -> Answer:
         reader.finish()
         cited = reader.answer
+        verdict = AnswersQuestion()
+        if cited.reason is None:
+            said = " ".join(claim.text for claim in cited.claims)
+            about = above(cited.citations[0].hit) if cited.citations else ""
+            verdict = self._read.verdict(question.query.text, said, deadline, about=about)
+        withheld = verdict.status == "no" and not question.answer_anyway
+        reason = "insufficient_information" if withheld else cited.reason
         return Answer(
-            text=ABSTENTIONS[cited.reason] if cited.reason else cited.text,
+            text=ABSTENTIONS[reason] if reason else cited.text,
             retrieval=prepared.retrieval,
             prompt_version=prompt.version,
-            citations=cited.citations if cited.reason is None else [],
-            claims=cited.claims,
+            citations=cited.citations if reason is None else [],
+            claims=cited.claims if not withheld else [],
             shown=prepared.shown,
             warnings=[*_warnings(prepared, completion), *reader.warnings],
-            abstain_reason=cited.reason,
+            abstain_reason=reason,
+            answers=verdict,
+            closest=closest_passages(prepared.read, prepared.retrieval) if reason else [],
             model=completion.model,
             finish_reason=completion.finish_reason,
         )
@@ -196,12 +259,30 @@ def _calls_of(completion: Completion, reader: AnswerReader) -> list[ModelCall]:
     return [completion.call, *checked]
 
 
-def _abstention(reason: AbstainReason, retrieval: Retrieval) -> Answer:
-    return Answer(ABSTENTIONS[reason], retrieval, "", abstain_reason=reason)
+def _shortened(question: Question, prepared: PreparedPrompt, error: GenerationError) -> Question:
+    """*question* with room for half of its prompt, where that was too long; else raises *error*."""
+    if error.details.get("reason") != CONTEXT_LENGTH or prepared.prompt is None:
+        raise error
+    used = sum(estimate_tokens(message.content) for message in prepared.prompt.messages)
+    return replace(question, max_context_tokens=prepared.answer_tokens + used // 2)
+
+
+def _refused(prepared: PreparedPrompt) -> Answer:
+    """The abstention of a question for which nothing was found, or nothing that may answer it."""
+    reason: AbstainReason = "no_relevant_context" if prepared.retrieval.abstained else "insufficient_information"
+    return _abstention(reason, prepared)
+
+
+def _abstention(reason: AbstainReason, prepared: PreparedPrompt) -> Answer:
+    closest = closest_passages(prepared.read, prepared.retrieval)
+    warnings = list(prepared.read.warnings)
+    return Answer(
+        ABSTENTIONS[reason], prepared.retrieval, "", abstain_reason=reason, closest=closest, warnings=warnings
+    )
 
 
 def _warnings(prepared: PreparedPrompt, completion: Completion) -> list[str]:
-    found = []
+    found = [*prepared.read.warnings]
     cut = [one.key.vault_path for one in prepared.shown.excluded if one.reason == CUT]
     critical = {document.key.vault_path for document in prepared.retrieval.critical}
     if critical & set(cut):

@@ -10,9 +10,18 @@ from typing import Literal
 from groundcheck import Checked, OpenClaim, Opinion, Passage, SecondOpinion
 from groundcheck.claims import asserts, best_passage, check_cited, find_evidence, known_words, pieces
 from groundcheck.sentences import Span, units
-from ragdrop.domain.answers import SENTINELS, AbstainReason, CheckedSentence, Citation, Segment, sentinel
+from ragdrop.domain.answers import (
+    SENTINELS,
+    AbstainReason,
+    AnswersQuestion,
+    CheckedSentence,
+    Citation,
+    Segment,
+    sentinel,
+)
 from ragdrop.domain.deadlines import VERIFY, Deadline
 from ragdrop.errors import DependencyError
+from ragdrop.generate.answering import ReadQuestion
 from ragdrop.generate.markers import MAY_BE_LINK, UNKNOWN_MARKER, MarkerReader, in_code
 from ragdrop.ports.answer_services import ClaimVerifier
 
@@ -24,11 +33,15 @@ MOST_AT_ONCE = 20  # claims of one call to a chat model
 
 @dataclass(frozen=True, slots=True)
 class VerifiedAnswer:
-    """Every sentence of an answer, in order; `tokens` counts what a chat model read and wrote to check them."""
+    """Every sentence of an answer, in order; `tokens` counts what a chat model read and wrote to check them.
+
+    `answers` says whether it answers its question, None where none was given.
+    """
 
     sentences: list[Checked]
     warnings: list[str]
     tokens: tuple[int, int] = (0, 0)
+    answers: AnswersQuestion | None = None
 
 
 class AskVerifier:
@@ -78,13 +91,19 @@ class AskVerifier:
 
 
 class VerifyAnswer:
-    """Check each sentence of a given answer against given sources; *verifier* judges what rules leave open."""
+    """Check each sentence of a given answer against given sources, and whether it answers.
 
-    def __init__(self, verifier: ClaimVerifier | None) -> None:
+    *verifier* judges sentences that rules leave open, *read* reads the answer against its question.
+    """
+
+    def __init__(self, verifier: ClaimVerifier | None, read: ReadQuestion | None = None) -> None:
         self._verifier = verifier
+        self._read = read or ReadQuestion(None)
 
-    def __call__(self, answer: str, sources: Sequence[Passage], deadline: Deadline) -> VerifiedAnswer:
-        """The status of each sentence of *answer*.
+    def __call__(
+        self, answer: str, sources: Sequence[Passage], deadline: Deadline, *, question: str | None = None
+    ) -> VerifiedAnswer:
+        """The status of each sentence of *answer*, and whether it answers *question*, where one is given.
 
         A marker such as `[2]` names the second of *sources*, whose ids differ, and its sentence must stand there; a
         sentence without one may stand in any.  Spans are code points of *answer* and of the sources' texts.
@@ -95,11 +114,13 @@ class VerifyAnswer:
         def checked(ask: SecondOpinion | None) -> list[Checked]:
             return [_checked(sentence, split, ask) for sentence in marked]
 
+        said = " ".join(sentence.said.strip() for sentence in marked)
+        answers = self._read.verdict(question, said, deadline) if question else None
         if self._verifier is None:
-            return VerifiedAnswer(checked(None), [])
+            return VerifiedAnswer(checked(None), [], answers=answers)
         ask = AskVerifier(self._verifier, deadline)
         ask.all_at_once(lambda: checked(ask))
-        return VerifiedAnswer(checked(ask), ask.warnings, ask.tokens)
+        return VerifiedAnswer(checked(ask), ask.warnings, ask.tokens, answers)
 
 
 @dataclass(frozen=True, slots=True)

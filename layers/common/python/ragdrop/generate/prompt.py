@@ -4,16 +4,19 @@ import json
 import logging
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from groundcheck.sentences import stemmed_words
 from ragdrop.domain.answers import Excluded, Group, Question, Segment, Shown, Source, sentinel
 from ragdrop.domain.chunks import CHARACTERS_PER_TOKEN, Hit
 from ragdrop.domain.deadlines import CONDENSE, Deadline
-from ragdrop.domain.models import ModelCall, chat_window_tokens
-from ragdrop.domain.retrieval import FoundDocument, Retrieval
+from ragdrop.domain.languages import is_english
+from ragdrop.domain.models import NOISE_RELEVANCE, ModelCall, chat_window_tokens
+from ragdrop.domain.retrieval import FoundDocument, Query, Retrieval
 from ragdrop.domain.settings import Tunables
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DependencyError, ForbiddenError, InvalidParamsError
+from ragdrop.generate.answering import ReadFound, ReadQuestion
 from ragdrop.generate.citations import CitationPolicy
 from ragdrop.ports.answer_services import Prompt, Prompter, PromptRequest
 from ragdrop.ports.model_services import ChatModel, Message
@@ -21,6 +24,7 @@ from ragdrop.query.cache import Searching
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import in_force
 
+FLOOR = NOISE_RELEVANCE  # of what is read: under it nothing answers
 MAX_QUERY_CHARS = 1_000
 MAX_TURNS = 12  # earlier turns have little to do with the question
 MAX_TURN_CHARS = 1_500
@@ -43,12 +47,42 @@ class Turn:
 
 
 def is_standalone(turns: Sequence[Turn]) -> bool:
-    """Whether the last question can be asked unchanged: it is the only turn, and short enough.
+    """Whether the last question can be asked unchanged: it is short enough, and the only one or about itself alone.
 
     >>> is_standalone([Turn("user", "pump?")]), is_standalone([Turn("user", "pump?"), Turn("user", "and its code?")])
     (True, False)
+    >>> is_standalone([Turn("user", "Where does Ida work?"), Turn("user", "When does the dentist open?")])
+    True
     """
-    return len(turns) == 1 and len(turns[0].text) <= MAX_QUERY_CHARS
+    question = turns[-1].text
+    return len(question) <= MAX_QUERY_CHARS and (len(turns) == 1 or not follows_up(question))
+
+
+_ALLUDES = re.compile(
+    r"\b(?:it|its|they|them|theirs?|he|him|his|she|hers?|these|those|this|ones?|the (?:same|former|latter|other)"
+    r"|that(?=\W*$|\s+(?:is|was|does|did|has|can|one|too|cost|costs|mean|means|work|works|apply)\b))\b",
+    re.IGNORECASE,
+)
+_CONTINUES = re.compile(
+    r"\W*(?:and|but|so|or|then|also|else|what about|how about|what else|why not|which ones?|instead|again|really|even"
+    r"|translate|summari[sz]e|shorten|shorter|explain|rephrase|repeat|in (?:english|german|french|spanish|short))\b",
+    re.IGNORECASE,
+)
+
+
+def follows_up(question: str) -> bool:
+    """Whether *question* leans on what was said before: it continues, or alludes to what it does not name itself.
+
+    Only English is read; a question in another language always may follow up.
+
+    >>> [follows_up(each) for each in ("And in Leipzig?", "How much is it?", "Why?", "Translate that.")]
+    [True, True, True, True]
+    >>> follows_up("Does the boiler need a service, and who does it?"), follows_up("When does the dentist open?")
+    (False, False)
+    """
+    if not is_english(question) or _CONTINUES.match(question) or not stemmed_words(question):
+        return True
+    return any(len(stemmed_words(question[: found.start()])) < 2 for found in _ALLUDES.finditer(question))
 
 
 def condensing_request(turns: Sequence[Turn]) -> str:
@@ -74,12 +108,14 @@ def read_condensed(reply: str) -> str | None:
 
 
 def last_words(turns: Sequence[Turn]) -> str:
-    """The last question, after as many of the user's earlier questions as fit.
+    """The last question, after the user's earlier ones that it follows up, as many as fit.
 
     A question that is too long is cut to its end, from the start of a word: the question is mostly there.
 
     >>> last_words([Turn("user", "Tell me of the pump."), Turn("assistant", "It is red."), Turn("user", "Its code?")])
     'Tell me of the pump. Its code?'
+    >>> last_words([Turn("user", text) for text in ("Where is Ida?", "Tell me of the pump.", "Its code?", "And why?")])
+    'Tell me of the pump. Its code? And why?'
     >>> len(last_words([Turn("user", "word " * 300)])) <= 1_000
     True
     """
@@ -92,6 +128,8 @@ def last_words(turns: Sequence[Turn]) -> str:
         if len(earlier) + 1 + len(question) > MAX_QUERY_CHARS:
             break
         question = f"{earlier} {question}"
+        if not follows_up(earlier):
+            break
     return question
 
 
@@ -138,10 +176,10 @@ def fit(
 ) -> Shown:
     """Choose what the model is shown, and number it.
 
-    Documents, each list best first, are admitted in this order while there is room: critical ones, important ones, then
-    by score, newest first, linked ones last.  A document that does not fit is cut to its matching chunks, a critical
-    one to its first chunks.  If not even these fit it is skipped, and the next may fit.  Segments are numbered in the
-    order of the prompt: critical, relevant by score, linked by depth.
+    Documents, each list best first, are admitted in this order while there is room: critical ones, important ones, the
+    other relevant ones, linked ones last.  A document that does not fit is cut to its matching chunks, a critical one
+    to its first chunks.  If not even these fit it is skipped, and the next may fit.  Segments are numbered in the order
+    of the prompt: critical, relevant as they were given, linked by depth.
     """
     left = tokens
     admitted: dict[int, tuple[tuple[Hit, ...], bool]] = {}
@@ -155,7 +193,7 @@ def fit(
             admitted[id(document)] = (taken, cut)
     sources: list[Source] = []
     number = 0
-    for group, documents in zip(LAYOUT, (critical, _by_score(relevant), linked), strict=True):
+    for group, documents in zip(LAYOUT, (critical, relevant, linked), strict=True):
         for document in documents:
             if id(document) in admitted:
                 taken, cut = admitted[id(document)]
@@ -168,16 +206,10 @@ def fit(
 def _admission(
     critical: Sequence[FoundDocument], relevant: Sequence[FoundDocument], linked: Sequence[FoundDocument]
 ) -> Iterator[tuple[Group, FoundDocument]]:
-    newest = sorted(relevant, key=lambda found: found.facts.date or "", reverse=True)
-    best = sorted(newest, key=lambda found: -(found.score or 0.0))
-    ranked = sorted(best, key=lambda found: found.facts.promotion_level == "standard")
+    ranked = sorted(relevant, key=lambda found: found.facts.promotion_level == "standard")
     yield from (("critical", document) for document in critical)
     yield from (("relevant", document) for document in ranked)
     yield from (("linked", document) for document in linked)
-
-
-def _by_score(documents: Sequence[FoundDocument]) -> list[FoundDocument]:
-    return sorted(documents, key=lambda found: -(found.score or 0.0))
 
 
 def _taken(document: FoundDocument, group: Group, left: int) -> tuple[tuple[Hit, ...], bool]:
@@ -227,7 +259,7 @@ def _cost(hits: Sequence[Hit]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PreparedPrompt:
-    """All that an answer needs; `prompt` is None where nothing relevant was found."""
+    """All that an answer needs; `prompt` is None where nothing was found that may answer."""
 
     retrieval: Retrieval
     shown: Shown = field(default_factory=Shown)
@@ -235,22 +267,25 @@ class PreparedPrompt:
     answer_tokens: int = 0
     policy: CitationPolicy = "mark"
     question: str = ""
+    read: ReadFound = field(default_factory=ReadFound)
 
 
 class PreparePrompt:
-    """Retrieves in process, admits to the budget, renders."""
+    """Retrieves in process, reads what was found, admits the best of it to the budget, renders."""
 
     def __init__(
         self,
         *,
         search: Searching,
         directory: TenantDirectory,
+        read: ReadQuestion,
         prompter: Prompter,
         environment: Tunables,
         models: tuple[str, ...],
     ) -> None:
         self._search = search
         self._directory = directory
+        self._read = read
         self._prompter = prompter
         self._environment = environment
         self._models = models
@@ -278,11 +313,13 @@ class PreparePrompt:
                 value=question.model[:100],
                 allowed=list(self._models),
             )
-        retrieval = self._search(question.query, caller, deadline)
+        retrieval = self._search(self._query(question), caller, deadline)
         if retrieval.cause is not None:  # "nothing found" would be a lie
             raise retrieval.cause
-        if retrieval.abstained:
-            return PreparedPrompt(retrieval)
+        read = self._read(question.query.text, retrieval, deadline)
+        if retrieval.abstained or not (read.answers or question.answer_anyway):
+            return PreparedPrompt(retrieval, read=read)
+        retrieval = replace(retrieval, documents=read.ordered(retrieval.documents))
         tenant = self._directory.tenant(caller.tenant)
         asked = {"max_context_tokens": question.max_context_tokens}
         own = tenant.settings_of(None) if tenant else {}
@@ -326,8 +363,14 @@ class PreparePrompt:
             )
         )
         return PreparedPrompt(
-            retrieval, shown, prompt, values.reserved_answer_tokens, values.citation_policy, question.query.text
+            retrieval, shown, prompt, values.reserved_answer_tokens, values.citation_policy, question.query.text, read
         )
+
+    def _query(self, question: Question) -> Query:
+        """What is searched: where passages are read, or any will do, the search refuses less."""
+        if question.answer_anyway:
+            return replace(question.query, min_relevance=0.0)
+        return replace(question.query, floor=FLOOR) if self._read.reads(question.query.text) else question.query
 
 
 logger = logging.getLogger(__name__)
@@ -347,7 +390,7 @@ class CondenseConversation:
         Never fails.
         """
         if is_standalone(turns):
-            return turns[0].text.strip(), ()
+            return turns[-1].text.strip(), ()
         messages = [Message("system", INSTRUCTIONS), Message("user", condensing_request(turns))]
         try:
             reply = self._chat.complete(messages, max_tokens=ANSWER_TOKENS, deadline=CONDENSE.of(deadline))

@@ -1,6 +1,11 @@
-"""Chat completions of OpenAI-compatible endpoints, whole or streamed, from the first model that works."""
+"""Chat completions of OpenAI-compatible endpoints, whole or streamed, from the first model that works.
+
+Endpoints speak dialects of one protocol: what one of them refuses is left out or renamed, and asked again; thoughts of
+reasoning models are no part of the answer.
+"""
 
 import json
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, TypeVar
@@ -8,14 +13,29 @@ from typing import Any, TypeVar
 import httpx
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.errors import DeadlineError, DependencyError, GenerationError
+from ragdrop.errors import CONTEXT_LENGTH, DeadlineError, DependencyError, GenerationError
 from ragdrop.models.http import OpenAiHttp, missing_model, problem
 from ragdrop.ports.model_services import Completion, Message
 
 SERVICE = "chat"
 PATH = "/chat/completions"
 STAGE = "generate"
+ROOM_TO_THINK = 4  # times the tokens of an answer that a reasoning model gets: its thoughts count
 T = TypeVar("T")
+Changes = frozenset[str]
+_REFUSED = {
+    "max_tokens": re.compile(r"max_completion_tokens"),
+    "temperature": re.compile(r"temperature"),
+    "stream_options": re.compile(r"stream_options"),
+}
+"""What an endpoint says where it does not take a field as it is."""
+_TOO_LONG = re.compile(
+    r"context[_ ](?:length|size|window)|too long for (?:the )?requested model|prompt is too long|too large for model"
+    r"|tokens to keep from the initial prompt",
+    re.IGNORECASE,
+)
+_THOUGHTS = re.compile(r"\s*<(think|thinking|thought|reasoning)>")
+_LONGEST_OPENING = len("<reasoning>")
 Pieces = Generator[str | Completion, None, None]
 
 
@@ -25,16 +45,19 @@ class OpenAiChatModel:
     def __init__(self, http: OpenAiHttp, *, models: Sequence[str]) -> None:
         self._http = http
         self._models = tuple(models)
+        self._changes: dict[str, Changes] = {}  # by model: the fields that it does not take as they are
 
     def complete(
         self, messages: Sequence[Message], *, max_tokens: int, deadline: Deadline, model: str | None = None
     ) -> Completion:
         def ask(name: str, until: Deadline) -> Completion:
-            with _translated(until):
-                response = self._http.post(PATH, _body(name, messages, max_tokens), until, stage=STAGE)
-            if response.status_code != httpx.codes.OK:
-                raise _refusal(response, name)
-            return _completion(response, name)
+            while True:
+                with _translated(until):
+                    response = self._http.post(PATH, self._body(name, messages, max_tokens), until, stage=STAGE)
+                if response.status_code == httpx.codes.OK:
+                    return _completion(response, name)
+                if not self._adapts(name, response):
+                    raise _refusal(response, name)
 
         return self._first(ask, deadline, model)
 
@@ -43,18 +66,49 @@ class OpenAiChatModel:
     ) -> Iterator[str | Completion]:
         def begin(name: str, until: Deadline) -> tuple[str | Completion, Pieces]:
             # an answer that has begun may use all the time left, not only the share of this model
-            pieces = self._pieces(name, _body(name, messages, max_tokens, stream=True), until, deadline)
-            return next(pieces), pieces
+            while True:
+                pieces = self._pieces(name, self._body(name, messages, max_tokens, stream=True), until, deadline)
+                first = next(pieces, None)
+                if first is not None:
+                    return first, pieces
 
         first, rest = self._first(begin, deadline, model)
         with closing(rest):  # who stops listening stops the model
             yield first
             yield from rest
 
+    def _body(self, name: str, messages: Sequence[Message], max_tokens: int, *, stream: bool = False) -> dict[str, Any]:
+        changes = self._changes.get(name, frozenset())
+        body: dict[str, Any] = {
+            "model": name,
+            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "max_tokens": max_tokens,
+            "temperature": 0,
+        }
+        if stream:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
+        if "max_tokens" in changes:
+            body["max_completion_tokens"] = ROOM_TO_THINK * max_tokens
+        return {field: value for field, value in body.items() if field not in changes}
+
+    def _adapts(self, name: str, response: httpx.Response) -> bool:
+        """Whether *response* refused a field that can be left out or renamed; the next request does so."""
+        known = self._changes.get(name, frozenset())
+        if response.status_code not in {400, 422} or _TOO_LONG.search(response.text):
+            return False
+        new = next(
+            (field for field, said in _REFUSED.items() if field not in known and said.search(response.text)), None
+        )
+        self._changes[name] = known | {new} if new else known
+        return new is not None
+
     def _pieces(self, name: str, body: dict[str, Any], until: Deadline, deadline: Deadline) -> Pieces:
+        """The pieces of an answer; none where the endpoint refused a field, and is to be asked again."""
         with _translated(deadline), self._http.stream(PATH, body, until, limit=deadline, stage=STAGE) as response:
             if response.status_code != httpx.codes.OK:
                 response.read()
+                if self._adapts(name, response):
+                    return
                 raise _refusal(response, name)
             if "json" in response.headers.get("content-type", ""):  # an endpoint that does not stream
                 response.read()
@@ -100,25 +154,62 @@ def _translated(deadline: Deadline) -> Iterator[None]:
         raise GenerationError(message, service=SERVICE, reason=reason) from exc
 
 
-def _body(name: str, messages: Sequence[Message], max_tokens: int, *, stream: bool = False) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "model": name,
-        "messages": [{"role": message.role, "content": message.content} for message in messages],
-        "max_tokens": max_tokens,
-        "temperature": 0,
-    }
-    return {**body, "stream": True, "stream_options": {"include_usage": True}} if stream else body
-
-
 def _completion(response: httpx.Response, model: str) -> Completion:
     """The completion of a whole reply."""
     try:
         body = response.json()
         choice = body["choices"][0]
-        text = choice["message"].get("content") or ""
+        text = without_thoughts(_text_of(choice["message"].get("content")))
         return _whole(text, str(body.get("model") or model), choice.get("finish_reason"), body.get("usage"))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as exc:
         raise _unreadable() from exc
+
+
+def _text_of(content: object) -> str:
+    """The text of a content that is a string, or a list of parts of which some are thoughts."""
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        return "".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
+
+
+def without_thoughts(text: str) -> str:
+    """*text* without the thoughts at its start; they may lack the tag that opens them, which some templates hold.
+
+    >>> without_thoughts("<think>7?</think> It is 7."), without_thoughts("7?</think>It is 7."), without_thoughts("7.")
+    ('It is 7.', 'It is 7.', '7.')
+    """
+    visible = Visible()
+    shown = visible.feed(text) + visible.end()
+    return shown.rpartition("</think>")[2].lstrip() if "</think>" in shown else shown
+
+
+class Visible:
+    """Lets the text of a stream through, but for thoughts between tags at its start."""
+
+    def __init__(self) -> None:
+        self._waiting = ""
+        self._begun = False
+
+    def feed(self, piece: str) -> str:
+        """What may be shown once *piece* has come."""
+        if self._begun:
+            return piece
+        self._waiting += piece
+        while opened := _THOUGHTS.match(self._waiting):
+            _, closed, rest = self._waiting.partition(f"</{opened[1]}>")
+            if not closed:
+                return ""
+            self._waiting = rest.lstrip()
+        lead = self._waiting.lstrip()
+        if lead.startswith("<") and len(lead) < _LONGEST_OPENING and ">" not in lead:
+            return ""
+        self._begun = bool(lead)
+        return self._waiting if self._begun else ""
+
+    def end(self) -> str:
+        """What has waited and is no thought."""
+        return "" if self._begun or _THOUGHTS.match(self._waiting) else self._waiting
 
 
 def _lines(chunks: Iterable[bytes]) -> Iterator[str]:
@@ -141,6 +232,7 @@ def _events(lines: Iterable[str], model: str) -> Iterator[str | Completion]:
     finish_reason: str | None = None
     usage: Mapping[str, Any] | None = None
     done = False
+    visible = Visible()
     for line in lines:
         if not line.startswith("data:"):
             continue
@@ -153,10 +245,13 @@ def _events(lines: Iterable[str], model: str) -> Iterator[str | Completion]:
         usage = event.get("usage") or usage
         for choice in event.get("choices") or ():
             finish_reason = choice.get("finish_reason") or finish_reason
-            piece = (choice.get("delta") or {}).get("content")
+            piece = visible.feed(_text_of((choice.get("delta") or {}).get("content")))
             if piece:
                 text.append(piece)
                 yield piece
+    if rest := visible.end():
+        text.append(rest)
+        yield rest
     if not done and finish_reason is None:
         raise GenerationError("the chat model's answer broke off", service=SERVICE, reason="broken_off")
     yield _whole("".join(text), model, finish_reason, usage)
@@ -177,13 +272,20 @@ def _refusal(response: httpx.Response, model: str) -> DependencyError:
     """The error of a reply whose status is not 200."""
     if response.status_code == httpx.codes.NOT_FOUND:
         return missing_model(response, model, service=SERVICE, setting="CHAT_MODELS")
+    if response.status_code in {400, 413, 422} and _TOO_LONG.search(response.text):
+        message = "the prompt is longer than the chat model's context: lower MAX_CONTEXT_TOKENS"
+        return GenerationError(
+            message, service=SERVICE, retryable=False, reason=CONTEXT_LENGTH, status=response.status_code
+        )
     retryable = response.status_code == httpx.codes.TOO_MANY_REQUESTS or response.is_server_error
     details: dict[str, Any] = {"reason": "refused", "status": response.status_code}
     later = response.headers.get("retry-after", "")
     if later.isdigit():
         details["retry_after_s"] = int(later)
-    key = " (is CHAT_API_KEY right?)" if response.status_code in {401, 403} else ""
-    message = f"the chat service refused: {problem(response)}{key}"
+    # what an endpoint says of a key may quote it
+    refused = response.status_code in {401, 403}
+    why = f"HTTP {response.status_code} (is CHAT_API_KEY right?)" if refused else problem(response)
+    message = f"the chat service refused: {why}"
     return GenerationError(message, service=SERVICE, retryable=retryable, **details)
 
 

@@ -23,7 +23,7 @@ export class Turn {
   static of(receipt, open) {
     const turn = new Turn({ query: receipt.question, ...receipt.request }, [], open);
     const group = (linked) => receipt.documents.filter((one) => (one.group === "linked") === linked);
-    const done = { nearest: [], sources: group(false), linked_docs: group(true), excluded: [], ...receipt };
+    const done = { sources: group(false), linked_docs: group(true), excluded: [], ...receipt };
     Object.assign(turn, { text: receipt.answer, sentences: receipt.sentences ?? [], citations: receipt.citations, found: done, done, state: "done" });
     turn.build();
     return turn;
@@ -108,7 +108,7 @@ export class Turn {
     const told = (state === "stopped" || state === "broken") && h("p.notice.warning", { [`data-${state}`]: true }, t(`turn.${state}`));
     show(this.progress, running && loading(t(`turn.${state}`)), told, state === "stopped" ? button("[data-again]", t("turn.again"), () => this.run())
       : (state === "broken" || state === "failed") && problem(this.error, () => this.run()));
-    show(this.below, text && !running && [this.answered && legend(this.sentences), this.actions(),
+    show(this.below, text && !running && [this.answered && legend(this.sentences), verdict(this.done?.answers_question), this.actions(),
       citations.length > 0 && h("section.print-only", h("h3", t("evidence.title")), footnotes(citations).map((note) => h("p", note)))]);
     show(this.sources, found && sourcesOf(found), found && !running && this.why());
     this.changed();
@@ -151,12 +151,15 @@ export class Turn {
   }
 
   abstention() {
-    const { abstain_reason: reason, nearest, total_indexed: indexed } = this.done;
+    const { abstain_reason: reason, closest = [], total_indexed: indexed } = this.done;
     const title = indexed === 0 ? "ask.empty" : `abstained.${reason}`;
-    return h("section.abstention", { "data-abstained": reason }, h("h3", "∅ ", t(title)), h("p", t(`${title}.text`)),
-      nearest.length > 0 && [h("h4", t("abstained.nearest")), documents("nearest", nearest, (one) => [...one.heading_path, relevance(one.score)])]);
+    return h("section.abstention", { "data-abstained": reason }, h("h3", "∅ ", t(title)), h("p", t(`${title}.text`)), closest.length > 0 && [h("h4", t("abstained.closest")),
+      closest.map((one) => h("blockquote[data-closest]", one.quote, " ", link(one))), !this.fields.answer_anyway && button("[data-anyway]", t("abstained.anyway"), () => this.run(this.fields.answer_anyway = true))]);
   }
 }
+
+// Whether it answers, not whether it holds.
+const verdict = (found) => ["yes", "no"].includes(found?.status) && h("p.small", { "data-answers": found.status }, t(`answers.${found.status}`));
 
 const relevance = (score) => typeof score === "number" && t("sources.relevance", { score: percent(score) });
 

@@ -269,9 +269,10 @@ class ResolvedQuery:
 
     @property
     def min_relevance(self) -> float | None:
-        """What the request, the vault, the tenant or the deployment set; None where it is the default."""
+        """What the request, the vault, the tenant or the deployment set; else the query's floor, None without one."""
         value = self.settings.values.min_relevance
-        return None if value == OPERATING_RELEVANCE and "min_relevance" not in self.settings.origins else value
+        is_default = value == OPERATING_RELEVANCE and "min_relevance" not in self.settings.origins
+        return self.query.floor if is_default else value
 
     @property
     def boosts(self) -> Boosts:

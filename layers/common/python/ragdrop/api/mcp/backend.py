@@ -25,8 +25,8 @@ class Backend(Protocol):
         """Find documents."""
         ...
 
-    def verify(self, answer: str, sources: Sequence[Mapping[str, str]]) -> Reply:
-        """Check an answer against texts."""
+    def verify(self, answer: str, sources: Sequence[Mapping[str, str]], *, question: str | None = None) -> Reply:
+        """Check an answer against texts, and whether it answers a question."""
         ...
 
     def put_document(

@@ -71,9 +71,9 @@ class DirectApi:
             body = SearchRequest.model_validate(given(query=query, **fields))
             return _reply(find(self.app.query.search, body, self.request, self.who, deadline_of(self.request))[1])
 
-    def verify(self, answer: str, sources: Sequence[Mapping[str, str]]) -> Reply:
+    def verify(self, answer: str, sources: Sequence[Mapping[str, str]], *, question: str | None = None) -> Reply:
         with _as_shown():
-            body = VerifyRequest.model_validate({"answer": answer, "sources": list(sources)})
+            body = VerifyRequest.model_validate({"answer": answer, "sources": list(sources), "question": question})
             return _reply(verified_answer(self.app.generate.verify, body, self.request, deadline_of(self.request)))
 
     def put_document(

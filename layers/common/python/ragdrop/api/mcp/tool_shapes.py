@@ -4,7 +4,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from ragdrop.api.shapes.answer_shapes import CitedEvidence, LinkedSourceShape, SourceShape
+from ragdrop.api.shapes.answer_shapes import (
+    AnswersQuestionShape,
+    CitedEvidence,
+    ClosestShape,
+    LinkedSourceShape,
+    SourceShape,
+)
 from ragdrop.api.shapes.search_shapes import Condition, NearestDocument
 from ragdrop.domain.answers import AbstainReason
 from ragdrop.domain.documents import ContentType, PromotionLevel, in_lower_case
@@ -51,6 +57,9 @@ class RagQuery(Arguments):
     as_of: Word | None = Field(
         default=None, description="What the documents said then: RFC 3339 with its offset, within 30 days."
     )
+    answer_anyway: bool = Field(
+        default=False, description="Answer from what is closest, even where nothing seems to answer."
+    )
 
 
 class RagSource(Arguments):
@@ -69,6 +78,7 @@ class RagVerify(Arguments):
     sources: Annotated[list[RagSource], Field(min_length=1, max_length=50)] = Field(
         description="The texts that it was written from, with different ids."
     )
+    question: Question | None = Field(default=None, description="What it answers: then you learn whether it does.")
 
 
 class RagContextSearch(Arguments):
@@ -144,8 +154,12 @@ class Answered(Condition):
     citations: list[CitedEvidence]
     abstained: bool
     abstain_reason: AbstainReason | None
-    answer_id: str | None = Field(description="Of the receipt, stored 30 days.")
+    answers_question: AnswersQuestionShape
+    closest: list[ClosestShape] = Field(
+        default=[], description="The closest passages, where nothing answers. Nothing confirms that they do."
+    )
     nearest: list[NearestDocument] = Field(default=[], description="The closest documents, where nothing answers.")
+    answer_id: str | None = Field(description="Of the receipt, stored 30 days.")
 
 
 class PassageMetadata(BaseModel):

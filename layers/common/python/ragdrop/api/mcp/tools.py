@@ -31,7 +31,7 @@ from ragdrop.api.mcp.tool_shapes import (
 from ragdrop.api.shapes.answer_shapes import Verification
 from ragdrop.api.shapes.operation_shapes import ServiceHealth, TenantFigures
 from ragdrop.api.shapes.search_shapes import NearestDocument
-from ragdrop.domain.answers import WIDEN
+from ragdrop.domain.answers import WIDEN, closest_text
 from ragdrop.domain.keys import DocumentKey, chunk_id
 from ragdrop.errors import DependencyError, RagdropError
 
@@ -54,6 +54,7 @@ def query(client: Backend, asked: RagQuery) -> Answered:
         vaults=asked.vaults or None,
         agent=asked.agent,
         as_of=asked.as_of,
+        answer_anyway=asked.answer_anyway or None,
     )
     if asked.include_critical:
         for source in reply["sources"]:
@@ -89,12 +90,15 @@ def search(client: Backend, asked: RagContextSearch) -> Passages:
 
 def verify(client: Backend, asked: RagVerify) -> Verification:
     """Check an answer that somebody else wrote. Raises RagdropError: the API refused or failed."""
-    return Verification.model_validate(client.verify(asked.answer, [each.model_dump() for each in asked.sources]))
+    sources = [each.model_dump() for each in asked.sources]
+    return Verification.model_validate(client.verify(asked.answer, sources, question=asked.question))
 
 
 def verified_text(result: Verification) -> str:
     """Statuses as text to read: one line a sentence, and the passage that decided."""
     lines = []
+    if (verdict := result.answers_question) is not None:
+        lines.append(f"answers the question: {verdict.status}" + (f" ({verdict.reason})" if verdict.reason else ""))
     for sentence in result.sentences:
         reason = f" ({sentence.reason})" if sentence.reason else ""
         lines.append(f"{sentence.status}{reason}: {sentence.text}")
@@ -122,7 +126,8 @@ def answer_text(result: Answered) -> str:
     if not lines and not result.abstained:
         lines = [f"- {source.vault}/{source.path}" for source in result.sources]
     text = f"{result.answer}\n\nSources:\n" + "\n".join(lines) if lines else result.answer
-    text += _closest(result.nearest) if result.abstained else ""
+    if hint := closest_text([(f"{each.vault}/{each.path}", each.quote) for each in result.closest]):
+        text += f"\n\n{hint}"
     return _with_warnings(text, result.warnings)
 
 

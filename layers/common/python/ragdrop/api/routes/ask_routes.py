@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Request
 from groundcheck import Checked, Passage
 from ragdrop.api.edge import Authenticate, RequestDeadline
 from ragdrop.api.shapes.answer_shapes import (
+    AnswersQuestionShape,
     AskResponse,
     ProofShape,
     SentenceShape,
@@ -89,6 +90,7 @@ def question_of(body: AskRequest, calls: tuple[ModelCall, ...] = ()) -> Question
         system_prompt=body.system_prompt,
         prompt_template=body.prompt_template,
         max_context_tokens=body.max_context_tokens,
+        answer_anyway=body.answer_anyway,
         calls=calls,
     )
 
@@ -113,11 +115,13 @@ def verify_router(verify: VerifyPart, caller: Authenticate) -> APIRouter:
 def verified_answer(verify: VerifyAnswer, body: VerifyRequest, request: Request, deadline: Deadline) -> VerifyResponse:
     """The response to a request."""
     start = time.perf_counter()
-    found = verify(body.answer, [Passage(each.text, id=each.id) for each in body.sources], deadline)
+    sources = [Passage(each.text, id=each.id) for each in body.sources]
+    found = verify(body.answer, sources, deadline, question=body.question)
     if any(found.tokens) and request.app.state.observe is not None:
         request.app.state.observe().note_tokens(request.state.caller, *found.tokens)
     return VerifyResponse(
         sentences=[_sentence(each) for each in found.sentences],
+        answers_question=AnswersQuestionShape.model_validate(found.answers) if found.answers else None,
         warnings=found.warnings,
         latency_ms=round((time.perf_counter() - start) * 1_000, 1),
         request_id=str(request.state.request_id),

@@ -29,7 +29,15 @@ from ragdrop.api.shapes.fields import (
     shaped,
 )
 from ragdrop.api.shapes.search_shapes import DebugShape, Flags, NearestShape, debug_shape, flags, nearest_shapes
-from ragdrop.domain.answers import Answer, CheckedSentence, Citation, Shown, citation_fields, sentence_fields
+from ragdrop.domain.answers import (
+    Answer,
+    CheckedSentence,
+    Citation,
+    ClosestPassage,
+    Shown,
+    citation_fields,
+    sentence_fields,
+)
 from ragdrop.domain.documents import PromotionLevel
 
 if TYPE_CHECKING:
@@ -134,6 +142,33 @@ class ExcludedShape(Placed):
     reason: str = Field(description="Why it was not shown, or not whole.")
 
 
+class AnswersQuestionShape(BaseModel):
+    """Whether an answer answers its question: another thing than whether it is true."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    status: Literal["yes", "no", "unchecked"] = Field(
+        description="`no` is never shown as an answer; `unchecked` without a reader, or in a language it does not know."
+    )
+    reason: str | None = Field(
+        description="Why not: `no_number`, `no_name`, `repeats_question`, or `reader`, which takes it for no answer; "
+        "`not_read` where the reader did not answer."
+    )
+    score: float | None = Field(description="The reader's probability that it answers; null where it was not asked.")
+    threshold: float | None = Field(description="What the score is compared with.")
+
+
+class ClosestShape(Placed, Spanned):
+    """A passage that came nearest to answering: code points `start` to `end` of the parsed text; no evidence."""
+
+    title: Title
+    key: str = Field(description="The document's key in the bucket: `tenant/vault/path`.")
+    version_id: VersionId
+    heading_path: HeadingPath
+    quote: str = Field(description="What it says. Nothing confirms that it answers.")
+    score: float | None = Field(description="The reader's probability that it answers; null without a reader.")
+
+
 class UsageShape(BaseModel):
     """Tokens as the chat endpoint counted them."""
 
@@ -173,6 +208,12 @@ class AskResponse(Flags):
     excluded: list[ExcludedShape] = Field(description="Documents that were found and not shown, or not whole.")
     sentences: list[ClaimShape] = Field(description="Each sentence of the answer with its status.")
     unsupported: Unsupported
+    answers_question: AnswersQuestionShape = Field(
+        description="Whether it answers the question; whether it is true, `sentences` say."
+    )
+    closest: list[ClosestShape] = Field(
+        description="Where it abstained: the closest passages, at most 2, quoted; `answer_anyway` answers from these."
+    )
     nearest: list[NearestShape] = Field(
         description="Where nothing answers: the closest documents, at most 3. They are no evidence."
     )
@@ -221,6 +262,8 @@ def ask_response(answer: Answer, request: Request, start_s: float) -> AskRespons
             UnsupportedShape(start=claim.start, end=claim.end, text=claim.text, reason=claim.reason or "words")
             for claim in answer.unsupported
         ],
+        answers_question=AnswersQuestionShape.model_validate(answer.answers),
+        closest=[closest_shape(passage) for passage in answer.closest],
         nearest=nearest_shapes(answer.retrieval.closest) if answer.abstain_reason else [],
         model=answer.model,
         usage=UsageShape(prompt_tokens=answer.prompt_tokens, completion_tokens=answer.completion_tokens),
@@ -275,6 +318,22 @@ def with_url(shape: CitationShape, request: Request) -> CitationShape:
     version = quote(shape.version_id, safe="")
     url = f"{base_of(request)}/app#/documents/{quote(place)}?version={version}&span={shape.start}-{shape.end}"
     return shape.model_copy(update={"url": url})
+
+
+def closest_shape(passage: ClosestPassage) -> ClosestShape:
+    """A closest passage on the wire."""
+    hit = passage.hit
+    return shaped(
+        ClosestShape,
+        hit.facts,
+        **placed(hit.key),
+        key=hit.key.s3_key,
+        heading_path=list(hit.chunk.heading_path),
+        start=passage.start,
+        end=passage.end,
+        quote=passage.quote,
+        score=passage.score,
+    )
 
 
 def claim_shape(claim: CheckedSentence) -> ClaimShape:
@@ -344,6 +403,9 @@ class VerifyRequest(BaseModel):
         examples=["The pump holds 7 litres [1]."],
     )
     sources: list[SourceText] = Field(min_length=1, max_length=MAX_SOURCES, description="What it may stand on.")
+    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1_000)] | None = Field(
+        default=None, description="What it answers: `answers_question` then says whether it does."
+    )
 
     @model_validator(mode="after")
     def _within_limits(self) -> VerifyRequest:
@@ -375,6 +437,9 @@ class Verification(BaseModel):
     """Each sentence of the answer, in order."""
 
     sentences: list[SentenceShape] = Field(description="Each sentence of the answer with its status.")
+    answers_question: AnswersQuestionShape | None = Field(
+        default=None, description="Whether it answers `question`; null without one."
+    )
     warnings: Warnings
     latency_ms: LatencyMs
 

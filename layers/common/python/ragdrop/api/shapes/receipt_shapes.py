@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ragdrop.api.shapes.answer_shapes import (
+    AnswersQuestionShape,
     AnswerText,
     ChatModelName,
     Citations,
@@ -80,6 +81,9 @@ class ReceiptShape(Replied):
     answer: AnswerText
     abstained: Abstained
     abstain_reason: str | None = Field(description="Why it abstained; null where it did not.")
+    answers_question: AnswersQuestionShape | None = Field(
+        default=None, description="Whether it answers the question; null in receipts of older versions."
+    )
     citations: Citations
     sentences: list[ClaimShape] | None = Field(
         default=None, description="Every sentence with its status; null in receipts of older versions."

@@ -179,6 +179,9 @@ class AskRequest(SearchRequest):
     max_context_tokens: int | None = Field(
         default=None, ge=1_000, le=1_000_000, description="Tokens of the whole context, the answer's included."
     )
+    answer_anyway: bool = Field(
+        default=False, description="Answer from what is closest, even where nothing seems to answer."
+    )
 
 
 def query_of(body: SearchRequest) -> Query:

@@ -1,0 +1,239 @@
+"""Read what was found: which passages answer a question, which are closest, and whether an answer answers."""
+
+import logging
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import mul
+
+from groundcheck.claims import ABOUT_THE_ANSWER
+from groundcheck.clauses import content
+from groundcheck.facts import names
+from groundcheck.sentences import stemmed_words, units
+from ragdrop.domain.answers import AnswersQuestion, ClosestPassage
+from ragdrop.domain.chunks import Hit
+from ragdrop.domain.deadlines import READ, Deadline
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.languages import is_english
+from ragdrop.domain.models import log_odds
+from ragdrop.domain.retrieval import FoundDocument, Retrieval
+from ragdrop.errors import DependencyError
+from ragdrop.ports.model_services import Reader, Reading
+
+logger = logging.getLogger(__name__)
+
+MOST_READ = 12  # passages of a question: some 150 ms on two cores
+MOST_CLOSEST = 2
+QUOTE_CHARACTERS = 300
+NOT_READ = "the reader did not answer: nothing says whether the answer answers the question"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerScale:
+    """How the judgements of reader and search are weighed: each by its log odds.
+
+    Args:
+        order: Weights of `answerable`, `relevance` and the search's relevance in the order of passages.
+        answers: Weights of `answerable` and `relevance`: whether the best passage answers.  What is relevant and is no
+            answer was only near, so relevance weighs against it, up to even odds.
+        least: Their least sum for a passage that may answer.
+        least_answer: The least probability, by the reader alone, that an answer answers.
+    """
+
+    order: tuple[float, float, float]
+    answers: tuple[float, float]
+    least: float
+    least_answer: float
+
+
+ANSWER_SCALE = AnswerScale((0.0, 0.85, 0.76), (1.0, -0.8), -0.79, 0.1)
+"""Fitted to the tuning half of the questions in users' own words: docs/evidence/quality.md."""
+UNKNOWN = 0.02  # relevance of what stands beside a passage that matches
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPassage:
+    """A passage, what the reader says of it, what orders it among others, and what says whether it answers."""
+
+    hit: Hit
+    reading: Reading
+    rank: float
+    worth: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFound:
+    """What was read of a retrieval, best first; empty where nothing was read: `warnings` say why."""
+
+    passages: tuple[ReadPassage, ...] = ()
+    warnings: tuple[str, ...] = ()
+    least: float = 0.0
+
+    @property
+    def answers(self) -> bool:
+        """Whether a passage may answer, as far as anybody knows."""
+        return not self.passages or self.passages[0].worth >= self.least
+
+    def ordered(self, documents: Sequence[FoundDocument]) -> list[FoundDocument]:
+        """*documents* with those first whose passages answer best; without a reading as they are."""
+        best: dict[DocumentKey, int] = {}
+        for place, passage in enumerate(self.passages):
+            best.setdefault(passage.hit.key, place)
+        return sorted(documents, key=lambda document: best.get(document.key, len(self.passages)))
+
+
+class ReadQuestion:
+    """Reads questions against passages, and answers against questions; without a reader nothing is read.
+
+    It knows English.  For a question in another language nothing is read, and the search alone decides.
+    """
+
+    def __init__(self, reader: Reader | None, scale: AnswerScale = ANSWER_SCALE) -> None:
+        self._reader = reader
+        self._scale = scale
+
+    def reads(self, question: str) -> bool:
+        """Whether *question* can be read."""
+        return self._reader is not None and is_english(question)
+
+    def __call__(self, question: str, retrieval: Retrieval, deadline: Deadline) -> ReadFound:
+        """Read the passages of *retrieval*; without any results those that are nearest."""
+        if self._reader is None or not self.reads(question):
+            return ReadFound()
+        found = list(_passages(retrieval))[:MOST_READ]
+        try:
+            readings = self._reader.read([(question, text_to_read(hit)) for hit, _ in found], READ.of(deadline))
+        except DependencyError as exc:
+            logger.warning("passages could not be read", extra={"service": exc.service, "code": exc.code})
+            return ReadFound(warnings=(NOT_READ,))
+        read = [self._weighed(hit, reading, score) for (hit, score), reading in zip(found, readings, strict=True)]
+        least = self._scale.least if content(question) - ABOUT_THE_ANSWER else math.inf  # a greeting asks nothing
+        return ReadFound(tuple(sorted(read, key=lambda each: -each.rank)), least=least)
+
+    def _weighed(self, hit: Hit, reading: Reading, relevance: float | None) -> ReadPassage:
+        odds = [log_odds(each) for each in (reading.answerable, reading.relevance, relevance or UNKNOWN)]
+        answers, relevant = self._scale.answers
+        rank = sum(map(mul, self._scale.order, odds))
+        return ReadPassage(hit, reading, rank, answers * odds[0] + relevant * min(odds[1], 0.0))
+
+    def verdict(self, question: str, answer: str, deadline: Deadline, *, about: str = "") -> AnswersQuestion:
+        """Whether *answer*, a text without markers, answers *question*; `unchecked` where nothing can tell.
+
+        *about* is what stands over its evidence: a short answer needs it.
+        """
+        if self._reader is None or not self.reads(question) or not is_english(answer):
+            return AnswersQuestion()
+        if reason := lacks(question, answer):
+            return AnswersQuestion("no", reason)
+        try:
+            [reading] = self._reader.read([(question, f"{about}\n{answer}".strip())], READ.of(deadline))
+        except DependencyError as exc:
+            logger.warning("an answer could not be read", extra={"service": exc.service, "code": exc.code})
+            return AnswersQuestion(reason="not_read")
+        score, least = reading.answerable, self._scale.least_answer
+        return AnswersQuestion("yes" if score >= least else "no", None if score >= least else "reader", score, least)
+
+
+def closest_passages(read: ReadFound, retrieval: Retrieval) -> list[ClosestPassage]:
+    """The best passages of what was found, of different documents where there are several, quoted around what answers.
+
+    Without a reading they are those that the search ranked first.
+    """
+    passages: Iterable[tuple[Hit, Reading | None]] = [(each.hit, each.reading) for each in read.passages]
+    chosen: dict[DocumentKey, ClosestPassage] = {}
+    for hit, reading in passages or ((hit, None) for hit, _ in _passages(retrieval)):
+        if hit.key not in chosen and len(chosen) < MOST_CLOSEST:
+            before = len(text_to_read(hit)) - len(hit.chunk.text)
+            at = max(0, reading.answer[0] - before) if reading and reading.answer else 0
+            start, end = quoted(hit.chunk.text, at)
+            first = hit.chunk.start
+            score = reading.answerable if reading else None
+            chosen[hit.key] = ClosestPassage(hit, first + start, first + end, hit.chunk.text[start:end], score)
+    return list(chosen.values())
+
+
+def quoted(text: str, at: int, *, most: int = QUOTE_CHARACTERS) -> tuple[int, int]:
+    r"""Where the sentences of *text* from the one at the code point *at* on begin and end, up to *most* characters.
+
+    A heading is passed over.  At least one sentence is quoted, cut to *most*.
+
+    >>> text = "# Pumps\n\nIt is red. It runs. Ask us."
+    >>> [text[slice(*quoted(text, at, most=18))] for at in (0, 20)]
+    ['It is red.', 'It runs. Ask us.']
+    """
+    spans = [span for span in units(text) if not text.startswith("#", span.start)] or units(text)
+    if not spans:
+        return 0, min(len(text), most)
+    first = next((number for number, span in enumerate(spans) if span.end > at), len(spans) - 1)
+    start = spans[first].start
+    ends = [span.end for span in spans[first:] if span.end - start <= most]
+    return start, ends[-1] if ends else start + most
+
+
+def above(hit: Hit) -> str:
+    """The title and the last heading over a chunk."""
+    return " > ".join(dict.fromkeys(filter(None, (hit.facts.title, *hit.chunk.heading_path[-1:]))))
+
+
+def text_to_read(hit: Hit) -> str:
+    """What is read of a chunk."""
+    return f"{above(hit)}\n{hit.chunk.in_context}"
+
+
+def _passages(retrieval: Retrieval) -> Iterator[tuple[Hit, float | None]]:
+    """The chunks of *retrieval* with their relevance, the matching ones of all documents before what is near to them.
+
+    Without a result these are the chunks of the nearest documents.
+    """
+    documents = [*retrieval.documents, *retrieval.critical, *retrieval.linked] or retrieval.nearest
+    seen: set[str] = set()
+    matching = ((chunk.hit, chunk.score) for document in documents for chunk in document.chunks)
+    around = ((hit, None) for document in documents for hit in document.parts)
+    for hit, score in (*matching, *around):
+        if hit.chunk_id not in seen:
+            seen.add(hit.chunk_id)
+            yield hit, score
+
+
+_ASKED = re.compile(r"\b(?:who|whom|whose|what|when|where|which|why|how)\b", re.IGNORECASE)
+_NUMBER_ASKED = re.compile(
+    r"(?:how (?:many|much|long|often|old|far|big|large|high|fast|late|soon|tall|deep|heavy)"
+    r"|(?:what|which) (?:year|date|time|port|percent\w*|number|price))\b",
+    re.IGNORECASE,
+)
+_NAME_ASKED = re.compile(r"(?:who|whom|whose)\b", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"\d|\b(?:no|none|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty"
+    r"|sixty|ninety|hundred|thousand|million|billion|half|quarter|dozen|once|twice|daily|weekly|monthly|yearly|hourly"
+    r"|free|always|never|every|each|any|all|unlimited|midnight|noon|year|month|week|day|hour|minute|second)",
+    re.IGNORECASE,
+)
+_PERSON = re.compile(
+    r"\b(?:i|we|you|he|she|they|us|them|\w+(?:one|body|people|person|staff|team|er|or|ist|ian|ant|ent|ee|man|men|head)s?)\b"
+    r"|\b(?:people|person|staff|team|office|board)\b",
+    re.IGNORECASE,
+)
+
+
+def asks(question: str, kind: re.Pattern[str]) -> bool:
+    """Whether the first interrogative of *question* asks for this *kind*: "What do I do when..." does not ask when."""
+    first = _ASKED.search(question)
+    return first is not None and kind.match(question, first.start()) is not None
+
+
+def lacks(question: str, answer: str) -> str | None:
+    """What an English *answer* lacks to answer *question*: a number, a name, or all but its words; None if nothing.
+
+    >>> lacks("How much is it?", "It can be bought here."), lacks("How much is it?", "It costs 7 EUR.")
+    ('no_number', None)
+    >>> lacks("Who leads it?", "It is led well."), lacks("What is the pump?", "What is the pump?")
+    ('no_name', 'repeats_question')
+    """
+    if not frozenset(stemmed_words(answer)) - frozenset(stemmed_words(question)):
+        return "repeats_question"
+    if asks(question, _NUMBER_ASKED) and not _NUMBER.search(answer):
+        return "no_number"
+    if asks(question, _NAME_ASKED) and not (names(answer) or _PERSON.search(answer)):
+        return "no_name"
+    return None

@@ -1,0 +1,165 @@
+"""Reading: what was found is read against the question, and an answer is shown only where it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from ragdrop.domain.answers import Answer, AnswersQuestion, Question
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.models import log_odds
+from ragdrop.domain.retrieval import Query
+from ragdrop.errors import ReaderError
+from ragdrop.generate.answering import NOT_READ, AnswerScale, ReadQuestion
+from ragdrop.generate.ask import Ask
+from ragdrop.generate.citations import VerifyAnswer
+from testing.memory_services import WordReader
+from tests.world import World
+
+HALF = AnswerScale((1.0, 0.0, 0.0), (1.0, 0.0), least=log_odds(0.5), least_answer=0.5)
+"""What holds half of the question's words, and a word more, answers it."""
+
+
+@dataclass
+class ReadWorld:
+    """A world whose questions a WordReader reads; `world.chat` is asked for answers."""
+
+    world: World = field(default_factory=World)
+    reader: WordReader = field(default_factory=WordReader)
+
+    def ask(self, text: str, **more: object) -> Answer:
+        parts = self.world.app.generate
+        ask: Ask = parts._ask
+        read = ReadQuestion(self.reader, HALF)
+        ask._read = ask._prepare._read = read
+        question = replace(Question(Query(text)), **more)  # type: ignore[arg-type]
+        return parts.ask(question, self.world.caller, Deadline.after(10))
+
+
+@pytest.fixture
+def reading() -> ReadWorld:
+    return ReadWorld()
+
+
+def verdict(question: str, answer: str, reader: WordReader | None = None) -> AnswersQuestion:
+    return ReadQuestion(reader or WordReader(), HALF).verdict(question, answer, Deadline.after(10))
+
+
+def test_the_document_that_answers_best_comes_first_in_the_prompt(reading: ReadWorld) -> None:
+    reading.world.put("team/colour.md", "The pump is red.")
+    reading.world.put("team/code.md", "The code of the old pump is QX-5521.")
+    reading.world.chat.reply = "The code of the old pump is QX-5521. [1]"
+
+    answer = reading.ask("What is the code of the old pump?")
+
+    assert answer.retrieval.documents[0].key.path == "code.md"
+    assert answer.answers.status == "yes"
+
+
+def test_where_no_passage_may_answer_the_model_is_not_asked_and_the_closest_passages_are_quoted(
+    reading: ReadWorld,
+) -> None:
+    reading.world.put("team/pump.md", "# Pump\n\nThe pump is red.")
+    reading.world.put("team/valve.md", "The valve is old.")
+
+    answer = reading.ask("Who built and painted that red pump in Leipzig?")
+
+    assert reading.world.chat.asked == []
+    assert answer.abstain_reason == "insufficient_information"
+    assert [(passage.hit.key.path, passage.quote) for passage in answer.closest] == [
+        ("pump.md", "The pump is red."),
+        ("valve.md", "The valve is old."),
+    ]
+    assert answer.closest[0].start == len("# Pump\n\n")
+
+
+def test_answer_anyway_asks_the_model_and_shows_what_it_says_with_the_verdict(reading: ReadWorld) -> None:
+    reading.world.put("team/pump.md", "The pump is red.")
+    reading.world.chat.reply = "The pump is red. [1]"
+
+    answer = reading.ask("Who built and painted that pump in Leipzig?", answer_anyway=True)
+
+    assert answer.abstain_reason is None
+    assert answer.text == "The pump is red. [1]"
+    assert answer.answers.status == "no"
+
+
+def test_a_true_answer_that_does_not_answer_is_withheld(reading: ReadWorld) -> None:
+    reading.world.put("team/pump.md", "The old pump is red. Ida built the old pump.")
+    reading.world.chat.reply = "The old pump is red. [1]"
+
+    answer = reading.ask("Who built the old pump?")
+
+    assert answer.abstain_reason == "insufficient_information"
+    assert answer.answers == AnswersQuestion("no", "no_name")
+    assert not answer.citations
+    assert not answer.claims
+    assert "Ida built the old pump." in answer.closest[0].quote
+
+
+def test_a_reader_that_is_down_costs_the_verdict_and_says_so(reading: ReadWorld) -> None:
+    reading.world.put("team/pump.md", "The pump is red.")
+    reading.world.chat.reply = "The pump is red. [1]"
+    reading.reader.fail_with = ReaderError("down", service="reader")
+
+    answer = reading.ask("Which colour has the pump?")
+
+    assert answer.text == "The pump is red. [1]"
+    assert (answer.answers.status, answer.answers.reason) == ("unchecked", "not_read")
+    assert NOT_READ in answer.warnings
+
+
+def test_a_question_in_another_language_is_not_read(reading: ReadWorld) -> None:
+    reading.world.put("team/pumpe.md", "Die Pumpe ist rot.")
+    reading.world.chat.reply = "Die Pumpe ist rot. [1]"
+
+    answer = reading.ask("Welche Farbe hat die Pumpe?")
+
+    assert reading.reader.asked == []
+    assert answer.answers == AnswersQuestion()
+
+
+def test_an_abstention_without_a_reader_quotes_what_the_search_ranked_first() -> None:
+    world = World()
+    world.put("team/pump.md", "# Pump\n\nThe pump is red. " + "It runs. " * 100)
+    world.chat.reply = "INSUFFICIENT_INFORMATION"
+
+    answer = world.app.generate.ask(Question(Query("pump")), world.caller, Deadline.after(10))
+
+    [passage] = answer.closest
+    assert passage.quote.startswith("The pump is red. It runs.")
+    assert len(passage.quote) <= 300
+    assert passage.score is None
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "reason"),
+    [
+        ("How much does the pump cost?", "The pump can be bought in the shop.", "no_number"),
+        ("Who built the pump?", "The pump was built well in Leipzig.", None),
+        ("Who built the pump?", "the pump is red", "no_name"),
+        ("What is the pump's code?", "The pump's code.", "repeats_question"),
+        ("How long does it take?", "It takes two days.", None),
+        ("Who may enter?", "Members may enter.", None),
+    ],
+)
+def test_what_an_answer_lacks_is_said_before_anything_is_read(question: str, answer: str, reason: str | None) -> None:
+    assert verdict(question, answer).reason in ({reason} if reason else {None, "reader"})
+
+
+def test_the_verdict_has_the_numbers_that_were_compared() -> None:
+    found = verdict("Which code has the old pump?", "Which old pump has the code QX-5521?")
+
+    assert (found.status, found.reason, found.threshold) == ("yes", None, 0.5)
+    assert found.score == pytest.approx(1.0)
+
+
+def test_a_given_answer_is_checked_against_a_question_where_there_is_one() -> None:
+    check = VerifyAnswer(None, ReadQuestion(WordReader(), HALF))
+
+    without = check("It costs nothing.", [], Deadline.after(10))
+    asked = check("The pump is red. [1]", [], Deadline.after(10), question="How many pumps are there?")
+
+    assert without.answers is None
+    assert asked.answers == AnswersQuestion("no", "no_number")
