@@ -233,12 +233,16 @@ def _readings(
 
 
 def _by_reading(passage: SourceBlock, readings: dict[str, tuple[float, Reading]]) -> float:
-    """What its chunk adds to the score of a block: more where the answer begins in it."""
+    """What its chunk adds to the score of a block: more where the answer begins in it, but for the rows of a table.
+
+    The reader was not trained on tables: which row answers, words and cosines say.
+    """
     if passage.whole not in readings:
         return UNREAD if readings else 0.0
     cosine, reading = readings[passage.whole]
     answer = passage.whole[slice(*reading.answer)].split("\n")[0] if reading.answer else ""
-    holds = bool(answer) and any(answer in unit or unit in answer for unit in passage.block.units)
+    reads = passage.block.kind != "table" and bool(answer)
+    holds = reads and any(answer in unit or unit in answer for unit in passage.block.units)
     odds = READ_WEIGHT * _log_odds(reading.answerable) + RELEVANT_WEIGHT * _log_odds(reading.relevance)
     return CHUNK_WEIGHT * cosine + odds + HOLDS_BONUS * holds
 

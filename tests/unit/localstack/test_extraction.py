@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from localstack.models.answerer import INSUFFICIENT, answer
 from localstack.models.extraction import MAX_SENTENCES, pick_quotes
 from localstack.models.sources import ShownSource, Task
+from ragdrop.ports.model_services import Reading
 
 PUMP = ShownSource(
     1, "Pump", "Pump > Ports", "The pump was painted green. It listens on port 8443.\nIt was made in Ulm in 1987."
@@ -52,6 +53,19 @@ def test_similarity_lifts_a_sentence_that_shares_no_words_with_the_question() ->
     quotes = pick_quotes(Task("Where was the pump manufactured?", (PUMP,)), near)
 
     assert quotes[0].text == "It was made in Ulm in 1987."
+
+
+def test_which_row_of_a_table_answers_is_not_for_the_reader_to_say() -> None:
+    rows = "| thing | label |\n|---|---|\n| The yellow spare mill | Quince-1 |\n| The label of the mill | Fennel-6 |"
+    source = ShownSource(1, "Budget", "Budget", rows)
+
+    def reads_the_first_row(question: str, passages: Sequence[str]) -> list[Reading]:
+        return [Reading(0.9, 0.9, 0.0, 0.0, (at := text.index("Quince-1"), at + 8)) for text in passages]
+
+    task = Task("What does the label of the mill read?", (source,))
+    found = pick_quotes(task, lambda _, passages: [0.5] * len(passages), reads_the_first_row)
+
+    assert [quote.text for quote in found] == ["| thing | label |", "| The label of the mill | Fennel-6 |"]
 
 
 def test_words_decide_where_the_embedding_cannot_say() -> None:
