@@ -33,7 +33,7 @@ OPEN_S = 3
 SETTINGS = {
     "BREAKER_OPEN_S": str(OPEN_S),
     "BREAKER_WINDOW_S": str(OPEN_S),
-    "CHAT_TIMEOUT_S": "5",
+    "CHAT_TIMEOUT_S": "8",
     "CACHE_SIZE": "0",  # every question has to go the whole way
     "EMBEDDING_CACHE_SIZE": "0",
     "LOG_LEVEL": "WARNING",
