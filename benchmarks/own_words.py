@@ -145,7 +145,7 @@ def asking(place: Pushed, required: Sequence[AskedQuestion]) -> Iterator[OwnWord
             abstained,
             given.text,
             holds_fact(given.text, asked.facts),
-            not abstained and stand and given.answers.status != "no",
+            not abstained and stand and given.answers.status in {"yes", "unchecked"},
         )
 
 

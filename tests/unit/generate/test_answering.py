@@ -17,7 +17,7 @@ from ragdrop.generate.citations import VerifyAnswer
 from testing.memory_services import WordReader
 from tests.world import World
 
-HALF = AnswerScale((1.0, 0.0, 0.0), (1.0, 0.0), least=log_odds(0.5), least_answer=0.5)
+HALF = AnswerScale((1.0, 0.0, 0.0), (1.0, 0.0), least=log_odds(0.5), least_answer=0.5, sure=0.8)
 """What holds half of the question's words, and a word more, answers it."""
 
 
@@ -98,6 +98,16 @@ def test_a_true_answer_that_does_not_answer_is_withheld(reading: ReadWorld) -> N
     assert "Ida built the old pump." in answer.closest[0].quote
 
 
+def test_an_answer_that_may_answer_another_question_is_shown_as_unsure() -> None:
+    asked = "Which colour has the old pump?"
+
+    surely, perhaps = verdict(asked, "The old pump has a red colour."), verdict(asked, "The old pump is red.")
+
+    assert (surely.status, perhaps.status) == ("yes", "unsure")
+    assert perhaps.score is not None
+    assert HALF.least_answer <= perhaps.score < HALF.sure == perhaps.threshold
+
+
 def test_a_reader_that_is_down_costs_the_verdict_and_says_so(reading: ReadWorld) -> None:
     reading.world.put("team/pump.md", "The pump is red.")
     reading.world.chat.reply = "The pump is red. [1]"
@@ -151,7 +161,7 @@ def test_what_an_answer_lacks_is_said_before_anything_is_read(question: str, ans
 def test_the_verdict_has_the_numbers_that_were_compared() -> None:
     found = verdict("Which code has the old pump?", "Which old pump has the code QX-5521?")
 
-    assert (found.status, found.reason, found.threshold) == ("yes", None, 0.5)
+    assert (found.status, found.reason, found.threshold) == ("yes", None, 0.8)
     assert found.score == pytest.approx(1.0)
 
 

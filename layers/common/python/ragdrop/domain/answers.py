@@ -148,7 +148,7 @@ class AnswersQuestion:
     answer, or why nothing is known.  `score` is the reader's probability and `threshold` what it is compared with.
     """
 
-    status: Literal["yes", "no", "unchecked"] = "unchecked"
+    status: Literal["yes", "unsure", "no", "unchecked"] = "unchecked"
     reason: str | None = None
     score: float | None = None
     threshold: float | None = None

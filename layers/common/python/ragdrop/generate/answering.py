@@ -38,16 +38,18 @@ class AnswerScale:
         answers: Weights of `answerable` and `relevance`: whether the best passage answers.  What is relevant and is no
             answer was only near, so relevance weighs against it, up to even odds.
         least: Their least sum for a passage that may answer.
-        least_answer: The least probability, by the reader alone, that an answer answers.
+        least_answer: The least probability, by the reader alone, of an answer that is shown.
+        sure: The least probability of one that is said to answer; less is unsure.
     """
 
     order: tuple[float, float, float]
     answers: tuple[float, float]
     least: float
     least_answer: float
+    sure: float
 
 
-ANSWER_SCALE = AnswerScale((0.0, 0.85, 0.76), (1.0, -0.8), -0.79, 0.1)
+ANSWER_SCALE = AnswerScale((0.0, 0.85, 0.76), (1.0, -0.8), -0.79, 0.1, 0.4)
 """Fitted to the tuning half of the questions in users' own words: docs/evidence/quality.md."""
 UNKNOWN = 0.02  # relevance of what stands beside a passage that matches
 
@@ -131,8 +133,10 @@ class ReadQuestion:
         except DependencyError as exc:
             logger.warning("an answer could not be read", extra={"service": exc.service, "code": exc.code})
             return AnswersQuestion(reason="not_read")
-        score, least = reading.answerable, self._scale.least_answer
-        return AnswersQuestion("yes" if score >= least else "no", None if score >= least else "reader", score, least)
+        score, least, sure = reading.answerable, self._scale.least_answer, self._scale.sure
+        if score < least:
+            return AnswersQuestion("no", "reader", score, least)
+        return AnswersQuestion("yes" if score >= sure else "unsure", None, score, sure)
 
 
 def closest_passages(read: ReadFound, retrieval: Retrieval) -> list[ClosestPassage]:

@@ -159,7 +159,7 @@ export class Turn {
 }
 
 // Whether it answers, not whether it holds.
-const verdict = (found) => ["yes", "no"].includes(found?.status) && h("p.small", { "data-answers": found.status }, t(`answers.${found.status}`));
+const verdict = (found) => found && found.status !== "unchecked" && h("p.small", { "data-answers": found.status }, t(`answers.${found.status}`));
 
 const relevance = (score) => typeof score === "number" && t("sources.relevance", { score: percent(score) });
 

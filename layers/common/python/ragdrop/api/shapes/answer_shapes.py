@@ -147,8 +147,9 @@ class AnswersQuestionShape(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    status: Literal["yes", "no", "unchecked"] = Field(
-        description="`no` is never shown as an answer; `unchecked` without a reader, or in a language it does not know."
+    status: Literal["yes", "unsure", "no", "unchecked"] = Field(
+        description="`unsure` is shown, and may answer something else; `no` is never shown as an answer; `unchecked` "
+        "without a reader, or in a language it does not know."
     )
     reason: str | None = Field(
         description="Why not: `no_number`, `no_name`, `repeats_question`, or `reader`, which takes it for no answer; "
