@@ -55,7 +55,7 @@ INDEX = {
     "multi-az": (3, 0.167, 100),
 }  # nodes, an hour each, GB each
 METRICS, ALARMS = (
-    10,
+    13,
     14,
 )  # that a stack reports and watches while it is asked; those of a dependency come with its faults
 EMBED_TOKEN = 0.02 / 1e6  # text-embedding-3-small

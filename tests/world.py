@@ -98,7 +98,8 @@ class World:
             request_counts=self.request_counts,
             breaker_store=self.breaker_store,
         )
-        given = {name: parts[name] for name in ("hop_limits", "revisions", "bucket_index", "parser") if name in parts}
+        named = ("hop_limits", "revisions", "bucket_index", "parser", "reader")
+        given = {name: parts[name] for name in named if name in parts}
         manifests = parts.get("manifests") or MemoryManifests()
         folder = parts.get("index_folder") or Path(COPIES.name) / uuid4().hex
         self.app: App = compose(ports.replace(index_folder=folder, manifests=manifests, **given))

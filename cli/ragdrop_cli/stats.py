@@ -69,6 +69,8 @@ def _show(body: Mapping[str, Any]) -> None:
         say(f"{title}: " + ", ".join(_rate(name, body.get(name)) for name in names))
     tokens, cost = (body.get("tokens") or {}).get("total"), body.get("cost")
     say(f"tokens: {_known(tokens)}; cost: {_known(cost)}")
+    if pairs := body.get("reader_pairs"):
+        say(f"reader: {pairs:,} pairs in {(body.get('reader_ms') or 0) / 1_000:,.1f} s")
     _plot(body)
     for title, counts in (("agents", body.get("queries_by_agent")), ("errors", body.get("errors_by_code"))):
         if counts:
@@ -119,7 +121,8 @@ def _show_costs(body: Mapping[str, Any]) -> None:
     known = sum(each["usd"] or 0.0 for each in lines)
     say(f"{_money(known)} USD in {body.get('time_range')}, by AWS's list prices: an estimate", style="bold")
     say("Requests of one operation are counted, its time in a function is estimated, chat is in your own prices.")
-    say("Not in it: embedding, an OpenSearch domain, what a deployment costs while nobody asks.")
+    say("Unknown: what the embedding model and the reader cost where they run; a price of the first is in chat tokens.")
+    say("Not in it: embeddings of documents, an OpenSearch domain, what a deployment costs while nobody asks.")
 
 
 def _money(usd: float | None) -> str:

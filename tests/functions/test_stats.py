@@ -12,7 +12,8 @@ from tests.functions.conftest import Deployment
 
 WANTED = (
     "time_range total_documents total_chunks total_queries avg_latency_ms p50_latency_ms p95_latency_ms p99_latency_ms "
-    "cache_hit_rate fallback_rate abstention_rate error_rate queries_by_agent errors_by_code tokens cost request_id"
+    "cache_hit_rate fallback_rate abstention_rate error_rate queries_by_agent errors_by_code tokens cost request_id "
+    "reader_pairs reader_ms"
 )
 
 
@@ -32,7 +33,7 @@ def test_stats_tell_every_field_of_the_contract(deployment: Deployment) -> None:
     assert (body["time_range"], body["total_documents"], body["total_queries"]) == ("24h", 1, 4)
     assert (body["cache_hit_rate"], body["error_rate"], body["fallback_rate"]) == (0.25, 0.0, 0.0)
     assert (body["queries_by_agent"], body["errors_by_code"]) == ({"bot": 3}, {"INVALID_PARAMS": 1})
-    assert body["tokens"] == {"prompt": 0, "completion": 0, "total": 0}
+    assert body["tokens"] == {"prompt": 0, "completion": 0, "total": 0, "embedding": 0}
     assert body["cost"] is None
     assert 0 < body["p50_latency_ms"] <= body["p95_latency_ms"] <= body["p99_latency_ms"]
 

@@ -12,7 +12,6 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query
 from ragdrop.errors import CONTEXT_LENGTH, GenerationError
 from ragdrop.ports.model_services import Message
-from tests.unit.generate.test_verify import IN_OTHER_WORDS, SaysAlways
 from tests.world import World
 
 
@@ -148,17 +147,3 @@ def test_instructions_and_tags_in_a_document_reach_the_model_as_data(world: Worl
     mark = user.content.split("between ", 1)[1].split(" ", 1)[0]
     assert user.content.count(f"</source-{mark}>") == 1
     assert "7*7" not in system.content
-
-
-def test_the_tokens_of_a_verifier_count_as_the_answers_own() -> None:
-    plain, checked = World(), World()
-    checked.app.ports.claim_verifier = SaysAlways("supported")
-    for world in (plain, checked):
-        world.put("team/bridge.md", "The bridge was closed because the river had risen.")
-        world.chat.reply = IN_OTHER_WORDS
-
-    without, with_verifier = (ask(world, "Why was the bridge closed?") for world in (plain, checked))
-
-    assert [claim.status for claim in with_verifier.claims] == ["supported"]
-    assert with_verifier.prompt_tokens == (without.prompt_tokens or 0) + 10
-    assert with_verifier.completion_tokens == (without.completion_tokens or 0) + 2

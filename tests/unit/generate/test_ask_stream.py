@@ -79,7 +79,7 @@ def test_leaving_a_stream_ends_the_models_work(world: World) -> None:
     stream = world.app.generate.ask.stream(Question(Query("pump")), world.caller, Deadline.after(10))
     next(stream)
     next(stream)
-    stream.close()  # type: ignore[attr-defined]
+    stream.close()
 
     assert world.chat.closed == 1
 

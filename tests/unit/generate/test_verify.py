@@ -13,7 +13,6 @@ from groundcheck import ClaimStatus, OpenClaim, Opinion, Passage
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import CircuitOpenError, EmbeddingServiceError
 from ragdrop.generate.citations import VerifiedAnswer, VerifyAnswer
-from ragdrop.ports.answer_services import Judgement
 
 SOURCES = [
     Passage("The pump is red. It holds 7 litres.", id="pump.md"),
@@ -33,13 +32,13 @@ class SaysAlways:
     asked: list[OpenClaim] = field(default_factory=list)
     calls: int = 0
 
-    def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> Judgement:
+    def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> list[Opinion]:
         assert deadline.remaining_s() > 0
         self.calls += 1
         self.asked += claims
         if self.error is not None:
             raise self.error
-        return Judgement([Opinion(self.status, 0) for _ in claims], 10, 2)
+        return [Opinion(self.status, 0) for _ in claims]
 
 
 def verify(answer: str, verifier: SaysAlways | None = None, sources: Sequence[Passage] = SOURCES) -> VerifiedAnswer:

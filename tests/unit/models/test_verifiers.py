@@ -37,7 +37,7 @@ def vectors_verifier(embedder: TwoDimensions) -> SentenceVectorVerifier:
 
 
 def judged(claim: OpenClaim) -> list[Opinion]:
-    return vectors_verifier(TwoDimensions()).judge([claim], Deadline.after(5)).opinions
+    return vectors_verifier(TwoDimensions()).judge([claim], Deadline.after(5))
 
 
 def test_the_nearest_passage_supports_a_claim_and_never_verifies_it() -> None:
@@ -84,7 +84,7 @@ CLAIMS = [OpenClaim("It is red.", ("Red it is.",)), OpenClaim("It is big.", ("It
 def test_the_chat_model_judges_all_claims_in_one_call_in_which_evidence_is_data(world: World) -> None:
     world.chat.reply = judgement("verified", "contradicted")
 
-    found = ChatVerifier(world.chat).judge(CLAIMS, Deadline.after(5)).opinions
+    found = ChatVerifier(world.chat).judge(CLAIMS, Deadline.after(5))
 
     assert [(each.status, each.passage) for each in found] == [("verified", 0), ("contradicted", 0)]
     [messages] = world.chat.asked
@@ -95,7 +95,7 @@ def test_the_chat_model_judges_all_claims_in_one_call_in_which_evidence_is_data(
 def test_words_around_the_judgement_are_ignored(world: World) -> None:
     world.chat.reply = f"Here you are:\n```json\n{judgement('supported', 'unsupported')}\n```"
 
-    found = ChatVerifier(world.chat).judge(CLAIMS, Deadline.after(5)).opinions
+    found = ChatVerifier(world.chat).judge(CLAIMS, Deadline.after(5))
 
     assert [each.status for each in found] == ["supported", "unsupported"]
 
@@ -140,7 +140,7 @@ EVEN = ReaderScale(0.0, 1.0, 0.0, 0.0, {}, (log_odds(0.9), log_odds(0.5)), 0.8)
 
 
 def read_by(reader: SaysOfPassages, *claims: OpenClaim, scale: ReaderScale = EVEN) -> list[tuple[str, int | None]]:
-    found = ReaderVerifier(reader, scale).judge(claims, Deadline.after(5)).opinions  # type: ignore[arg-type] # lists
+    found = ReaderVerifier(reader, scale).judge(claims, Deadline.after(5))  # type: ignore[arg-type] # lists
     return [(each.status, each.passage) for each in found]
 
 
@@ -225,7 +225,7 @@ def test_the_setting_lets_the_reader_judge_and_what_it_read_is_not_read_again() 
     assert verifier is not None
 
     for _ in range(2):
-        [opinion] = verifier.judge(CLAIM, Deadline.after(5)).opinions
+        [opinion] = verifier.judge(CLAIM, Deadline.after(5))
         assert (opinion.status, opinion.passage) == ("verified", 0)
 
     assert reader.asked == [[("The pump is red.", "The pump is red and old.")]]
@@ -245,7 +245,7 @@ def test_a_reader_that_fails_opens_its_breaker_and_what_was_read_needs_neither()
     with pytest.raises(CircuitOpenError):
         verifier.judge(others, Deadline.after(5))
 
-    assert verifier.judge(CLAIM, Deadline.after(5)).opinions
+    assert verifier.judge(CLAIM, Deadline.after(5))
 
 
 @pytest.mark.parametrize("reason", ["unreadable", "version"])

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from ragdrop.domain.answers import Question
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.models import ModelCall
 from ragdrop.domain.retrieval import Query
 from ragdrop.errors import DatabaseError, EmbeddingServiceError, GenerationError
+from ragdrop.models.reader import CachedReader
 from ragdrop.ports.telemetry import UNITS
+from ragdrop.resilience.timing import note_call
+from testing.memory_services import WordReader
 from tests.world import World
 
 
@@ -39,6 +44,22 @@ def an_answer(world: World) -> None:
     world.app.ports.settings.chat_prices["scripted"] = (1.0, 2.0)
     world.put("team/a.md", "alpha")
     ask(world)
+
+
+def a_question_that_is_read(world: World) -> None:
+    world.app.ports.guarded_reader = CachedReader(WordReader())
+    an_answer(world)
+
+
+def a_question_whose_vector_is_counted(world: World) -> None:
+    embed = world.embedder.query
+
+    def query(*asked: Any) -> Any:
+        note_call(ModelCall("hashing", 7, kind="embedding"))
+        return embed(*asked)
+
+    world.embedder.query = query
+    world.search("alpha")
 
 
 def an_embedding_service_that_is_away(world: World) -> None:
@@ -90,6 +111,9 @@ PROVOKED_BY: dict[str, tuple[Callable[[World], None], str | None]] = {
     "Errors": (a_model_that_fails, None),
     "Fallbacks": (an_embedding_service_that_is_away, None),
     "Tokens": (an_answer, None),
+    "ReaderPairs": (a_question_that_is_read, None),
+    "ReaderTime": (a_question_that_is_read, None),
+    "EmbeddingTokens": (a_question_whose_vector_is_counted, None),
     "Cost": (an_answer, None),
     "DependencyErrors": (an_embedding_service_that_is_away, "embedding"),
     "Throttles": (an_embedding_service_that_throttles, "embedding"),

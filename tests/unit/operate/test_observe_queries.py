@@ -123,7 +123,7 @@ def test_a_listener_who_leaves_is_a_query_without_an_answer(world: World, lines:
     world.put("team/a.md", "alpha beta")
     stream = world.app.generate.ask.stream(Question(Query("alpha")), world.caller, Deadline.after(10))
     next(stream)
-    stream.close()  # type: ignore[attr-defined]
+    stream.close()
 
     (line,) = reported(lines)
 

@@ -30,6 +30,7 @@ from ragdrop.generate.ask import AskEvent, SourcesFound
 from ragdrop.generate.prompt import CondenseConversation, Turn, estimate_tokens
 from ragdrop.ports.model_services import Embedder
 from ragdrop.query.understand import visible_vaults
+from ragdrop.resilience.timing import noted_calls
 from ragdrop.tenants.directory import TenantDirectory
 
 DEFAULT_MODEL = "default"
@@ -134,7 +135,7 @@ def embeddings_router(embedder: Callable[[], Embedder], directory: TenantDirecto
 
     @router.post("/embeddings", summary="Embed texts")
     def post_embeddings(
-        body: EmbeddingsRequest, who: Annotated[Caller, Depends(caller)], deadline: RequestDeadline
+        body: EmbeddingsRequest, request: Request, who: Annotated[Caller, Depends(caller)], deadline: RequestDeadline
     ) -> dict[str, Any]:
         """The vectors of texts by the model of the index, in the OpenAI protocol; nothing is stored.
 
@@ -152,7 +153,10 @@ def embeddings_router(embedder: Callable[[], Embedder], directory: TenantDirecto
         texts = body.texts
         if body.input_type == "query":
             space = replace(space, passage_prefix=space.query_prefix)
-        vectors = embedder().passages(texts, space, deadline)
+        with noted_calls() as calls:
+            vectors = embedder().passages(texts, space, deadline)
+        if request.app.state.observe is not None:
+            request.app.state.observe().note_calls(who, calls)
         tokens = sum(map(estimate_tokens, texts))
         shown = [_base64(each) if body.encoding_format == "base64" else list(each) for each in vectors]
         return {
@@ -256,7 +260,7 @@ def vaults_of(model: str, tenant: Tenant | None, caller: Caller) -> tuple[str, .
 
 
 DONE = "data: [DONE]\n\n"
-ELSEWHERE = {"answer", "citations", "bedrock", "usage", "finish_reason"}  # of an answer's fields: in the protocol's own
+ELSEWHERE = {"answer", "citations", "bedrock", "finish_reason"}  # of an answer's fields: in the protocol's own
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,6 @@ def build_query(ports: Ports, tenants: TenantParts) -> QueryParts:
         ports.telemetry,
         metrics=ports.metrics,
         clock=clock,
-        model=settings.chat_models[0],
         prices=settings.chat_prices,
     )
     observed = ObservedSearch(fallback, observe_queries, prices=settings.chat_prices)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from groundcheck import ClaimStatus
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.models import ModelCall
+from ragdrop.domain.models import USED, ModelCall
 from ragdrop.domain.retrieval import FoundDocument, LinkedDocument, Query, Retrieval
 from ragdrop.domain.tenants import Caller
 
@@ -192,6 +192,9 @@ class Answer:
     finish_reason: str | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    embedding_tokens: int | None = None
+    reader_pairs: int = 0
+    reader_ms: float = 0.0
     cost: float | None = None
     id: str | None = None
     timings_ms: Mapping[str, float] = field(default_factory=dict)
@@ -332,7 +335,7 @@ def answer_fields(answer: Answer) -> dict[str, Any]:
         "model": answer.model,
         "finish_reason": answer.finish_reason,
         "prompt_version": answer.prompt_version or None,
-        "usage": {"prompt_tokens": answer.prompt_tokens, "completion_tokens": answer.completion_tokens},
+        "usage": {name: getattr(answer, name) for name in USED},
         "cost": answer.cost,
         "fallback_level": retrieval.fallback_level,
         "degraded": retrieval.degraded,

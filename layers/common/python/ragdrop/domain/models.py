@@ -89,40 +89,61 @@ class EmbeddingSpace:
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """One call of a chat model; token counts are None where the endpoint did not report them."""
+    """One call of a model; token counts are None where the endpoint did not report them.
+
+    `pairs` of texts were read in `ms` milliseconds; a reranker counts as a reader.
+    """
 
     model: str
-    prompt_tokens: int | None
-    completion_tokens: int | None
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
+    kind: Literal["chat", "embedding", "reader"] = "chat"
+    pairs: int = 0
+    ms: float = 0.0
+
+
+USED = ("prompt_tokens", "completion_tokens", "embedding_tokens", "reader_pairs", "reader_ms")
+"""What calls of models use, by the names of `spent`."""
 
 
 def spent(calls: Sequence[ModelCall], prices: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
-    """Tokens and cost of all *calls*, by the names that answers and reports use.
+    """Tokens, pairs, milliseconds and cost of all *calls*, by the names that answers and reports use.
 
-    Tokens are 0 without a call, None if an endpoint did not report them.  The cost is None without a call, or if one
-    has no price.
+    Tokens are 0 without a call, None if an endpoint did not report them.  The cost is None if nothing has a price, or a
+    chat model has none; an embedding model costs what its price says, if it has one.
 
     Args:
         calls: Of one question.
         prices: By model, of a million tokens read and written.
 
-    >>> spent([ModelCall("m", 1_000, 20), ModelCall("m", 500, 0)], {"m": (2.0, 10.0)})
-    {'prompt_tokens': 1500, 'completion_tokens': 20, 'cost': 0.0032}
-    >>> spent([], {})
-    {'prompt_tokens': 0, 'completion_tokens': 0, 'cost': None}
+    >>> calls = [ModelCall("m", 1_000, 20), ModelCall("m", 500, 0), ModelCall("e", 9, kind="embedding")]
+    >>> spent([*calls, ModelCall("r", kind="reader", pairs=2, ms=7.25)], {"m": (2.0, 10.0)})
+    {'prompt_tokens': 1500, 'completion_tokens': 20, 'embedding_tokens': 9, 'reader_pairs': 2, 'reader_ms': 7.25, \
+'cost': 0.0032}
+    >>> spent([], {})["cost"] is None
+    True
     """
-    if any(None in (call.prompt_tokens, call.completion_tokens) for call in calls):
-        return {"prompt_tokens": None, "completion_tokens": None, "cost": None}
-    pairs = [(call.prompt_tokens or 0, call.completion_tokens or 0) for call in calls]
+    by_kind = {kind: [call for call in calls if call.kind == kind] for kind in ("chat", "embedding", "reader")}
+    chats, embeddings, readers = by_kind.values()
+    counted = all(None not in (call.prompt_tokens, call.completion_tokens) for call in chats)
+    embedded = [call.prompt_tokens for call in embeddings]
+    priced = [call for call in (*chats, *embeddings) if call.model in prices]
     cost = None
-    if calls and all(call.model in prices for call in calls):
-        priced = zip(calls, pairs, strict=True)
+    if priced and counted and all(call.model in prices for call in chats):
         millionths = sum(
-            used * each for call, pair in priced for used, each in zip(pair, prices[call.model], strict=True)
+            (used or 0) * each
+            for call in priced
+            for used, each in zip((call.prompt_tokens, call.completion_tokens), prices[call.model], strict=True)
         )
         cost = round(millionths / 1_000_000, 6)
-    read, written = (sum(pair[side] for pair in pairs) for side in (0, 1))
-    return {"prompt_tokens": read, "completion_tokens": written, "cost": cost}
+    return {
+        "prompt_tokens": sum(call.prompt_tokens or 0 for call in chats) if counted else None,
+        "completion_tokens": sum(call.completion_tokens or 0 for call in chats) if counted else None,
+        "embedding_tokens": None if None in embedded else sum(tokens or 0 for tokens in embedded),
+        "reader_pairs": sum(call.pairs for call in readers),
+        "reader_ms": round(sum(call.ms for call in readers), 3),
+        "cost": cost,
+    }
 
 
 OPERATING_RELEVANCE = 0.7

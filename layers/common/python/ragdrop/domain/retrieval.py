@@ -9,7 +9,6 @@ from typing import Any, Literal
 from ragdrop.domain.chunks import Candidates, Hit, best_first
 from ragdrop.domain.documents import PROMOTION_LEVELS, ContentType, Facts, Head, PromotionLevel
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.models import ModelCall
 from ragdrop.errors import DependencyError
 
 DetailLevel = Literal["brief", "normal", "detailed"]
@@ -123,7 +122,7 @@ class Retrieval:
     where there is no result, which are no evidence.  `total_matches` counts documents
     over the threshold, before the limit, the critical ones among them too; `total_indexed` is None where the registry
     did not answer; times are in milliseconds; `fallback_level` is 1 to 4 (docs/api.md); `cause` says why nothing was
-    searched; `degraded` says that something asked for is missing, `warnings` what; `calls` are those of a chat model.
+    searched; `degraded` says that something asked for is missing, `warnings` what.
     """
 
     documents: list[FoundDocument]
@@ -142,7 +141,6 @@ class Retrieval:
     context: str | None = None
     explanation: Explanation | None = None
     cause: DependencyError | None = None
-    calls: tuple[ModelCall, ...] = ()
 
     @property
     def abstained(self) -> bool:

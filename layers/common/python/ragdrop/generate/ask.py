@@ -3,9 +3,10 @@
 import itertools
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from ragdrop.domain.answers import (
     ABSTENTIONS,
@@ -32,7 +33,7 @@ from ragdrop.ports.search_services import Tracer
 from ragdrop.ports.telemetry import Operation, QueryReport
 from ragdrop.query.pipeline import Observe, report_of
 from ragdrop.query.view import ResolveQueryView
-from ragdrop.resilience.timing import Timer
+from ragdrop.resilience.timing import Timer, calls_so_far, in_one_context, noted_calls
 from ragdrop.tenants.limits import DailyBudget
 
 logger = logging.getLogger(__name__)
@@ -118,10 +119,8 @@ class Ask:
             The errors of Search.
         """
         timer = Timer(self._tracer)
-        calls = [*question.calls]
         for _ in range(TRIES):
             prepared, completion = self._completed(question, caller, deadline, timer)
-            calls += prepared.retrieval.calls
             if prepared.prompt is None or completion is None:
                 answer = _refused(prepared)
                 break
@@ -129,12 +128,11 @@ class Ask:
                 reader = self._read_answer(prepared, deadline, completion.text)
                 reader.feed(completion.text)
                 answer = self._finished(prepared, prepared.prompt, reader, completion, question, deadline)
-                calls += _calls_of(completion, reader)
                 if self._still_true(answer.citations, question, caller, deadline):
                     break
         else:
             answer = replace(_abstention("insufficient_information", prepared), warnings=[CHANGED])
-        answer = replace(answer, timings_ms=timer.stages, **spent(calls, self._prices))
+        answer = replace(answer, timings_ms=timer.stages, **self._spent(question))
         return self._receipts.store(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
 
     def stream(self, question: Question, caller: Caller, deadline: Deadline) -> Iterator[AskEvent]:
@@ -147,7 +145,6 @@ class Ask:
         """
         timer = Timer(self._tracer)
         prepared = self._prepare(question, caller, deadline)
-        calls = [*question.calls, *prepared.retrieval.calls]
         yield SourcesFound(prepared.retrieval, prepared.shown)
         pieces: Iterator[str | Completion] = iter(())
         if prepared.prompt is not None:
@@ -156,7 +153,6 @@ class Ask:
                     pieces = self._begun(prepared.prompt, prepared, question, deadline)
                 except GenerationError as exc:
                     prepared = self._prepare(_shortened(question, prepared, exc), caller, deadline)
-                    calls += prepared.retrieval.calls
                     if prepared.prompt is not None:
                         yield SourcesFound(prepared.retrieval, prepared.shown)
                         pieces = self._begun(prepared.prompt, prepared, question, deadline)
@@ -175,11 +171,14 @@ class Ask:
             yield from reader.finish()
             with timer.stage("check"):
                 answer = self._finished(prepared, prepared.prompt, reader, completion, question, deadline)
-                calls += _calls_of(completion, reader)
                 if not self._still_true(answer.citations, question, caller, deadline):
                     answer = replace(_abstention("insufficient_information", prepared), warnings=[CHANGED])
-        answer = replace(answer, timings_ms=timer.stages, **spent(calls, self._prices))
+        answer = replace(answer, timings_ms=timer.stages, **self._spent(question))
         yield self._receipts.store(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
+
+    def _spent(self, question: Question) -> dict[str, Any]:
+        """What the calls that were noted for *question* used, and those that condensed it."""
+        return spent([*question.calls, *calls_so_far()], self._prices)
 
     def _completed(
         self, question: Question, caller: Caller, deadline: Deadline, timer: Timer, *, again: bool = True
@@ -253,12 +252,6 @@ class Ask:
         return len(verified(hits, heads.found)) == len(hits)
 
 
-def _calls_of(completion: Completion, reader: AnswerReader) -> list[ModelCall]:
-    """The call that wrote an answer, and those that checked it."""
-    checked = [ModelCall(completion.model, *reader.tokens)] if any(reader.tokens) else []
-    return [completion.call, *checked]
-
-
 def _shortened(question: Question, prepared: PreparedPrompt, error: GenerationError) -> Question:
     """*question* with room for half of its prompt, where that was too long; else raises *error*."""
     if error.details.get("reason") != CONTEXT_LENGTH or prepared.prompt is None:
@@ -330,43 +323,49 @@ class ObservedAsk:
         start_s = self._stopwatch()
         answer: Answer | None = None
         error: BaseException | None = None
-        try:
-            self._budget.check_tokens(caller.tenant)
-            answer = self._ask(question, caller, deadline)
-        except BaseException as exc:
-            error = exc
-            raise
-        finally:
-            self._report(question, caller, start_s, found=None, answer=answer, error=error)
+        with noted_calls() as calls:
+            try:
+                self._budget.check_tokens(caller.tenant)
+                answer = self._ask(question, caller, deadline)
+            except BaseException as exc:
+                error = exc
+                raise
+            finally:
+                self._report(question, caller, start_s, calls, answer=answer, error=error)
         return answer
 
-    def stream(self, question: Question, caller: Caller, deadline: Deadline) -> Iterator[AskEvent]:
+    def stream(self, question: Question, caller: Caller, deadline: Deadline) -> Generator[AskEvent, None, None]:
         """The same, as it comes; a listener who left early is a query like any other, without an answer."""
+        return in_one_context(self._stream(question, caller, deadline))
+
+    def _stream(self, question: Question, caller: Caller, deadline: Deadline) -> Generator[AskEvent, None, None]:
         start_s = self._stopwatch()
         found: Retrieval | None = None
         answer: Answer | None = None
         error: BaseException | None = None
-        try:
-            self._budget.check_tokens(caller.tenant)
-            for event in self._ask.stream(question, caller, deadline):
-                found = event.retrieval if isinstance(event, SourcesFound) else found
-                answer = event if isinstance(event, Answer) else answer
-                yield event
-        except GeneratorExit:
-            raise
-        except BaseException as exc:
-            error = exc
-            raise
-        finally:
-            self._report(question, caller, start_s, found=found, answer=answer, error=error)
+        with noted_calls() as calls:
+            try:
+                self._budget.check_tokens(caller.tenant)
+                for event in self._ask.stream(question, caller, deadline):
+                    found = event.retrieval if isinstance(event, SourcesFound) else found
+                    answer = event if isinstance(event, Answer) else answer
+                    yield event
+            except GeneratorExit:
+                raise
+            except BaseException as exc:
+                error = exc
+                raise
+            finally:
+                self._report(question, caller, start_s, calls, found=found, answer=answer, error=error)
 
     def _report(
         self,
         question: Question,
         caller: Caller,
         start_s: float,
+        calls: Sequence[ModelCall],
         *,
-        found: Retrieval | None,
+        found: Retrieval | None = None,
         answer: Answer | None,
         error: BaseException | None,
     ) -> None:
@@ -375,7 +374,7 @@ class ObservedAsk:
         report = report_of(self._operation, question.query, caller, taken_ms, found=found, error=error)
         if answer is not None:
             report = _with_answer(report, answer)
-        elif calls := (*question.calls, *(found.calls if found is not None else ())):
+        if calls := [*question.calls, *calls]:
             report = replace(report, **spent(calls, self._prices))
         self._observe(report, question.query.text)
 
@@ -386,7 +385,4 @@ def _with_answer(report: QueryReport, answer: Answer) -> QueryReport:
         abstain_reason=answer.abstain_reason,
         timings_ms={**answer.timings_ms, **report.timings_ms},
         answered=answer.model is not None,
-        prompt_tokens=answer.prompt_tokens,
-        completion_tokens=answer.completion_tokens,
-        cost=answer.cost,
     )

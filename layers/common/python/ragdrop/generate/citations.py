@@ -33,21 +33,20 @@ MOST_AT_ONCE = 20  # claims of one call to a chat model
 
 @dataclass(frozen=True, slots=True)
 class VerifiedAnswer:
-    """Every sentence of an answer, in order; `tokens` counts what a chat model read and wrote to check them.
+    """Every sentence of an answer, in order.
 
     `answers` says whether it answers its question, None where none was given.
     """
 
     sentences: list[Checked]
     warnings: list[str]
-    tokens: tuple[int, int] = (0, 0)
     answers: AnswersQuestion | None = None
 
 
 class AskVerifier:
     """A second opinion on the claims of one answer; no call follows one that failed.
 
-    `warnings` reports the failure; `tokens` counts what a chat model read and wrote.
+    `warnings` reports the failure.
     """
 
     def __init__(self, verifier: ClaimVerifier, deadline: Deadline) -> None:
@@ -57,7 +56,6 @@ class AskVerifier:
         self._opinions: dict[OpenClaim, Opinion] = {}
         self._noted: list[OpenClaim] | None = None  # claims to ask about later
         self.warnings: list[str] = []
-        self.tokens = (0, 0)
 
     def __call__(self, claim: OpenClaim, *, has_evidence: bool) -> Opinion | None:
         """Judge *claim*; None without an answer, or if the verifier could add nothing to the rules."""
@@ -86,8 +84,7 @@ class AskVerifier:
             logger.warning("claims could not be verified", extra={"service": exc.service, "code": exc.code})
             self.warnings = [NOT_VERIFIED]
             return
-        self._opinions |= dict(zip(claims, found.opinions, strict=True))
-        self.tokens = (self.tokens[0] + found.prompt_tokens, self.tokens[1] + found.completion_tokens)
+        self._opinions |= dict(zip(claims, found, strict=True))
 
 
 class VerifyAnswer:
@@ -120,7 +117,7 @@ class VerifyAnswer:
             return VerifiedAnswer(checked(None), [], answers=answers)
         ask = AskVerifier(self._verifier, deadline)
         ask.all_at_once(lambda: checked(ask))
-        return VerifiedAnswer(checked(ask), ask.warnings, ask.tokens, answers)
+        return VerifiedAnswer(checked(ask), ask.warnings, answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,11 +273,6 @@ class AnswerReader:
     def warnings(self) -> list[str]:
         """Failures of the second opinion."""
         return self._ask.warnings if self._ask is not None else []
-
-    @property
-    def tokens(self) -> tuple[int, int]:
-        """Tokens that a chat model read and wrote for the check."""
-        return self._ask.tokens if self._ask is not None else (0, 0)
 
     def read(self, answer: str) -> CitedAnswer:
         """Read a whole *answer*."""

@@ -5,21 +5,26 @@ import sys
 from array import array
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any
 
 import httpx
 
 from ragdrop.domain.chunks import Vector, vector
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.models import EmbeddingSpace
+from ragdrop.domain.models import EmbeddingSpace, ModelCall
 from ragdrop.errors import EmbeddingServiceError, RagdropError
 from ragdrop.models.http import OpenAiHttp, missing_model, problem, unreached
+from ragdrop.resilience.timing import note_call
 
 SERVICE = "embedding"
 
 
 class OpenAiEmbedder:
-    """An Embedder over `POST /v1/embeddings`, with *batch_size* texts a request and *concurrency* requests at once."""
+    """An Embedder over `POST /v1/embeddings`, with *batch_size* texts a request and *concurrency* requests at once.
+
+    The tokens that the endpoint counted are noted.
+    """
 
     def __init__(self, http: OpenAiHttp, *, batch_size: int = 32, concurrency: int = 1) -> None:
         self._http = http
@@ -35,7 +40,7 @@ class OpenAiEmbedder:
         if self._concurrency == 1 or len(batches) < 2:
             return [found for batch in batches for found in self._embed(batch, space, deadline)]
         with ThreadPoolExecutor(self._concurrency, thread_name_prefix="embed") as pool:
-            made = [pool.submit(self._embed, batch, space, deadline) for batch in batches]
+            made = [pool.submit(copy_context().run, self._embed, batch, space, deadline) for batch in batches]
             try:
                 return [found for each in made for found in each.result()]
             except RagdropError:
@@ -55,12 +60,15 @@ class OpenAiEmbedder:
             message = f"the embedding service refused: {problem(response)}"
             raise EmbeddingServiceError(message, service=SERVICE, retryable=retryable, status=response.status_code)
         try:
-            items = sorted(response.json()["data"], key=lambda item: item["index"])
+            reply = response.json()
+            items = sorted(reply["data"], key=lambda item: item["index"])
             vectors = [_vector(item["embedding"]) for item in items]
+            used = (reply.get("usage") or {}).get("prompt_tokens")
         except (ValueError, KeyError, TypeError) as exc:
             raise EmbeddingServiceError(
                 "the embedding service gave an answer that cannot be read", service=SERVICE, reason="unreadable"
             ) from exc
+        note_call(ModelCall(space.model, used if type(used) is int else None, kind="embedding"))
         return _checked(vectors, len(texts), space)
 
 

@@ -1,6 +1,7 @@
 """Read pairs of texts by an endpoint with `POST /read`, and cache what was read."""
 
 import hashlib
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,9 +9,11 @@ import httpx
 
 from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.models import ModelCall
 from ragdrop.errors import ReaderError
 from ragdrop.models.http import OpenAiHttp, problem, unreached
 from ragdrop.ports.model_services import Reader, Reading
+from ragdrop.resilience.timing import note_call
 
 SERVICE = "reader"
 STAGE = "read"
@@ -98,6 +101,8 @@ def read_item(item: dict[str, Any], passage: str) -> Reading:
 class CachedReader:
     """A Reader that stores readings by the SHA-256 of query and passage; the least recently used go first.
 
+    What it lets read is noted as a call of a model.
+
     Args:
         reader: Reads what is not known.
         size: Most readings.
@@ -118,7 +123,9 @@ class CachedReader:
             else:
                 found[key] = known
         if missing:
+            start_s = time.perf_counter()
             readings = self._reader.read(list(missing.values()), deadline)
+            note_call(ModelCall(MODEL, kind="reader", pairs=len(missing), ms=(time.perf_counter() - start_s) * 1_000))
             for key, reading in zip(missing, readings, strict=True):
                 found[key] = reading
                 self._known.put(key, reading, now_s=0.0)

@@ -12,7 +12,6 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.languages import is_english
 from ragdrop.domain.models import Curve, EmbeddingSpace, log_odds
 from ragdrop.errors import GenerationError
-from ragdrop.ports.answer_services import Judgement
 from ragdrop.ports.model_services import ChatModel, Embedder, Message, Reader, Reading
 
 WIDTHS_ABOVE = 4.5
@@ -42,7 +41,7 @@ class SentenceVectorVerifier:
         self._least = curve.operating_point + WIDTHS_ABOVE * curve.width
         self._cached: dict[str, Vector] = {}
 
-    def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> Judgement:
+    def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> list[Opinion]:
         vectors = self._vectors([text for claim in claims for text in (claim.text, *claim.passages)], deadline)
         found = []
         for claim in claims:
@@ -50,7 +49,7 @@ class SentenceVectorVerifier:
             best = max(range(len(near)), key=near.__getitem__, default=None)
             is_near = best is not None and near[best] >= self._least
             found.append(Opinion("supported", best) if is_near else Opinion("unsupported"))
-        return Judgement(found)
+        return found
 
     def _vectors(self, texts: Sequence[str], deadline: Deadline) -> dict[str, Vector]:
         cached = self._cached  # another thread may replace it
@@ -143,7 +142,7 @@ class ReaderVerifier:
         self._reader = reader
         self._scale = scale
 
-    def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> Judgement:
+    def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> list[Opinion]:
         asked = [
             (number, place, (claim.text, text))
             for number, claim in enumerate(claims)
@@ -155,7 +154,7 @@ class ReaderVerifier:
         found: list[dict[int, Reading]] = [{} for _ in claims]
         for (number, place, _), reading in zip(asked, read, strict=True):
             found[number][place] = reading
-        return Judgement([self._opinion(*each) for each in zip(claims, found, strict=True)])
+        return [self._opinion(*each) for each in zip(claims, found, strict=True)]
 
     def _opinion(self, claim: OpenClaim, readings: dict[int, Reading]) -> Opinion:
         """The opinion on a claim by the readings of its texts: the best one decides."""
@@ -192,9 +191,9 @@ class ChatVerifier:
     def __init__(self, chat: ChatModel) -> None:
         self._chat = chat
 
-    def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> Judgement:
+    def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> list[Opinion]:
         if not claims:
-            return Judgement([])
+            return []
         asked = [
             {"n": number, "claim": claim.text, "passages": dict(enumerate(claim.passages, 1))}
             for number, claim in enumerate(claims, 1)
@@ -205,8 +204,7 @@ class ChatVerifier:
             max_tokens=100 + MAX_TOKENS_A_CLAIM * len(claims),
             deadline=deadline,
         )
-        opinions = read_opinions(reply.text, claims)
-        return Judgement(opinions, reply.prompt_tokens or 0, reply.completion_tokens or 0)
+        return read_opinions(reply.text, claims)
 
 
 def read_opinions(text: str, claims: Sequence[OpenClaim]) -> list[Opinion]:

@@ -95,8 +95,9 @@ class CostLine:
 class ReadCosts:
     """Costs of the caller's tenant by line.
 
-    The chat model stands there with what CHAT_PRICES make of its tokens, in their currency.  Not there are the
-    embedding service, an OpenSearch domain, and what a deployment costs while nobody asks.
+    Chat tokens stand there with what CHAT_PRICES make of all tokens of questions, in their currency: those of the
+    embedding model too, if it has a price.  What a reader costs depends on where it runs, so its work is counted alone.
+    Not there are the embeddings of documents, an OpenSearch domain, and what a deployment costs while nobody asks.
     """
 
     directory: TenantDirectory
@@ -134,7 +135,13 @@ def _questions(found: TenantStats, engine: Engine) -> list[CostLine]:
         for (name, operation, gb_s), count in counts.items()
     ]
     tokens = None if queries.prompt_tokens is None else queries.prompt_tokens + (queries.completion_tokens or 0)
-    return [*lines, CostLine("chat tokens", tokens, queries.cost, "counted")]
+    models = [
+        CostLine("chat tokens", tokens, queries.cost, "counted"),
+        CostLine("embedding tokens", queries.embedding_tokens, None, "counted"),
+        CostLine("pairs read", queries.reader_pairs, None, "counted"),
+        CostLine("reader milliseconds", queries.reader_ms, None, "counted"),
+    ]
+    return [*lines, *models]
 
 
 def _documents(changes: list[LiveChange], engine: Engine) -> list[CostLine]:

@@ -6,7 +6,7 @@ import logging
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from threading import Lock
 
@@ -17,11 +17,11 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DatabaseError, RagdropError
 from ragdrop.ports.search_services import Metrics
 from ragdrop.ports.telemetry import (
-    COST_UNIT,
     Counts,
     QueryReport,
     Telemetry,
     counts_of,
+    counts_used,
     error_name,
     failure_of,
     hour_of,
@@ -57,10 +57,8 @@ class ObserveQueries:
         *,
         metrics: Metrics,
         clock: Callable[[], float],
-        model: str = "",
         prices: Mapping[str, tuple[float, float]] | None = None,
     ) -> None:
-        self._model = model
         self._prices = prices or {}
         self.counter = counter
         self._metrics = metrics
@@ -94,12 +92,10 @@ class ObserveQueries:
             error.counted = True
             self.counter.add(caller.tenant, {error_name(failure_of(error, operation)): 1}, scope_of(caller.vaults))
 
-    def note_tokens(self, caller: Caller, read: int, written: int) -> None:
-        """Count tokens that the default chat model read and wrote outside of a query."""
-        used = spent([ModelCall(self._model, read, written)], self._prices)
-        priced = {} if used["cost"] is None else {"priced": 1, "cost_millionths": round(used["cost"] * COST_UNIT)}
-        counts = {"prompt_tokens": read, "completion_tokens": written, **priced}
-        self.counter.add(caller.tenant, counts, scope_of(caller.vaults))
+    def note_calls(self, caller: Caller, calls: Sequence[ModelCall]) -> None:
+        """Count what *calls* of models outside of a query used."""
+        if calls:
+            self.counter.add(caller.tenant, counts_used(spent(calls, self._prices)), scope_of(caller.vaults))
 
     def _key(self, tenant: str) -> bytes:
         now_s = self._clock()

@@ -161,7 +161,8 @@ class Statistics:
     Latencies are in milliseconds, percentiles interpolated within fixed buckets; rates are shares of all queries in
     [0, 1]; `cost` is in the currency of the price table;
     `answers` counts those of a chat model.  What cannot be known is None: rates and latencies without a
-    query, tokens that no endpoint counted, a cost without a price.
+    query, tokens that no endpoint counted, a cost without a price.  `reader_ms` are the milliseconds of a reader or a
+    reranker, and `embedding_tokens` those that endpoints counted.
     """
 
     total_queries: int
@@ -177,6 +178,9 @@ class Statistics:
     errors: list[ErrorCount]
     prompt_tokens: int | None
     completion_tokens: int | None
+    embedding_tokens: int
+    reader_pairs: int
+    reader_ms: int
     cost: float | None
     answers: int
     hours: list[HourFigures]
@@ -228,6 +232,9 @@ def statistics(by_hour: Mapping[str, Counts]) -> Statistics:
         errors=_errors(total),
         prompt_tokens=total["prompt_tokens"] if counted else None,
         completion_tokens=total["completion_tokens"] if counted else None,
+        embedding_tokens=total["embedding_tokens"],
+        reader_pairs=total["reader_pairs"],
+        reader_ms=total["reader_ms"],
         cost=total["cost_millionths"] / COST_UNIT if total["priced"] else None,
         answers=total["answers"],
         hours=[_figures(hour, by_hour[hour]) for hour in sorted(by_hour)],

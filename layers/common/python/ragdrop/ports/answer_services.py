@@ -55,15 +55,6 @@ class Prompter(Protocol):
         """Why *template* cannot be rendered in place of a shipped one, in one line; None where it can."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """One opinion a claim, in order, and the tokens that a chat model read and wrote for them."""
-
-    opinions: list[Opinion]
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
 class ClaimVerifier(Protocol):
     """Judges what rules leave open.
 
@@ -78,8 +69,8 @@ class ClaimVerifier(Protocol):
     reads_relations: bool
     decides: bool
 
-    def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> Judgement:
-        """Judge all *claims* at once."""
+    def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> list[Opinion]:
+        """One opinion a claim, in order: all *claims* are judged at once."""
 
 
 class Receipts(Protocol):

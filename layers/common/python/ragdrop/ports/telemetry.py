@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import rfc3339
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.models import USED
 from ragdrop.domain.retrieval import Query
 from ragdrop.errors import CallerError, DeadlineError, DependencyError, RagdropError
 
@@ -46,6 +47,9 @@ UNITS: dict[str, Unit] = {
     "Abstentions": "Count",
     "CacheHits": "Count",
     "Tokens": "Count",
+    "EmbeddingTokens": "Count",
+    "ReaderPairs": "Count",  # of texts, read by the reader or a reranker
+    "ReaderTime": "Milliseconds",
     "Cost": "None",  # in the currency of the price table
     "DependencyErrors": "Count",
     "Throttles": "Count",
@@ -87,8 +91,8 @@ class QueryReport:
     """One query.  No text of it or of any document, and no key.
 
     `latency_ms` is that of the use case; `timings_ms` the same by stage.  `filters` are the names of those that were
-    used, never their values.  Token counts and `cost` (in the currency of the price table) are None if unknown
-    them, and `answered` says that a chat model answered.  `open_breakers` names the dependencies that were not asked.
+    used, never their values.  Token counts and `cost` (in the currency of the price table) are None if unknown, and
+    `answered` says that a chat model answered.
     `scope` is that of a key which is limited to vaults: its figures are counted apart, too.
     """
 
@@ -107,6 +111,9 @@ class QueryReport:
     answered: bool = False
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    embedding_tokens: int | None = None
+    reader_pairs: int = 0
+    reader_ms: float = 0.0
     cost: float | None = None
     failure: QueryFailure | None = None
     scope: str = ""
@@ -175,9 +182,13 @@ def metrics_of(report: QueryReport) -> Mapping[str, float]:
         "Abstentions": float(report.abstain_reason is not None),
         "CacheHits": float(report.cached),
     }
-    tokens = (report.prompt_tokens or 0) + (report.completion_tokens or 0)
-    if tokens:
-        found["Tokens"] = float(tokens)
+    used = {
+        "Tokens": (report.prompt_tokens or 0) + (report.completion_tokens or 0),
+        "EmbeddingTokens": report.embedding_tokens or 0,
+        "ReaderPairs": report.reader_pairs,
+        "ReaderTime": report.reader_ms,
+    }
+    found |= {name: float(value) for name, value in used.items() if value}
     if report.cost is not None:
         found["Cost"] = report.cost
     return found
@@ -282,10 +293,7 @@ def counts_of(report: QueryReport) -> Counter[str]:
             "counted": int(
                 report.answered and report.prompt_tokens is not None and report.completion_tokens is not None
             ),
-            "prompt_tokens": report.prompt_tokens or 0,
-            "completion_tokens": report.completion_tokens or 0,
-            "priced": int(report.cost is not None),
-            "cost_millionths": round((report.cost or 0) * COST_UNIT),
+            **counts_used({name: getattr(report, name) for name in (*USED, "cost")}),
         }
     )
     if report.agent:
@@ -293,6 +301,18 @@ def counts_of(report: QueryReport) -> Counter[str]:
     if failure is not None:
         found[error_name(failure)] = 1
     return +found
+
+
+def counts_used(used: Mapping[str, float | None]) -> dict[str, int]:
+    """What calls of models add to an hour; *used* has the names of `domain.models.spent`.
+
+    >>> counts_used({"prompt_tokens": 7, "reader_ms": 7.6, "cost": None})
+    {'prompt_tokens': 7, 'reader_ms': 8}
+    """
+    cost = used.get("cost")
+    counts = {name: round(used.get(name) or 0) for name in USED}
+    counts |= {"priced": int(cost is not None), "cost_millionths": round((cost or 0) * COST_UNIT)}
+    return {name: count for name, count in counts.items() if count}
 
 
 def error_name(failure: QueryFailure) -> str:

@@ -315,7 +315,7 @@ def _weight(found: Retrieval) -> int:
 
 def _again(found: Retrieval, total_indexed: int | None, registry_ms: float) -> Retrieval:
     timings = dict.fromkeys(found.timings_ms, 0.0) | {"registry": registry_ms}
-    return replace(found, timings_ms=timings, total_indexed=total_indexed, served_by="cache", calls=())
+    return replace(found, timings_ms=timings, total_indexed=total_indexed, served_by="cache")
 
 
 MAX_AT_ONCE = 60  # documents that an environment writes in a burst: those of ten answers or so

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -11,6 +12,7 @@ from ragdrop.domain.chunks import CandidateQuery, Candidates, Filters, Hit, Vect
 from ragdrop.domain.deadlines import CANDIDATES, RERANK, Deadline
 from ragdrop.domain.documents import Heads
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.models import ModelCall
 from ragdrop.domain.retrieval import (
     MAX_CANDIDATES,
     MAX_VERIFIED,
@@ -26,7 +28,7 @@ from ragdrop.ports.search_services import Reranker
 from ragdrop.query.exact import is_spread, with_spellings
 from ragdrop.query.understand import Scopes
 from ragdrop.query.view import View
-from ragdrop.resilience.timing import Timer
+from ragdrop.resilience.timing import Timer, note_call
 
 MORE_ROUNDS = 3  # where superseded revisions took the room; each is wider than the first
 HEADS_READ = 100  # one page; a tenant with more documents than these is taken at its counters
@@ -218,10 +220,12 @@ def rerank(
     head, tail = list(found[:MAX_RERANKED]), list(found[MAX_RERANKED:])
     if len(found) < 2:
         return head, []
+    start_s = time.perf_counter()
     try:
         scores = reranker.scores(query, [text_of(one) for one in head], RERANK.of(deadline))
     except DependencyError as exc:
         logger.warning("candidates could not be reranked", extra={"service": exc.service, "code": exc.code})
         return [*head, *tail], [NOT_RERANKED]
+    note_call(ModelCall("rerank", kind="reader", pairs=len(head), ms=(time.perf_counter() - start_s) * 1_000))
     order = sorted(range(len(head)), key=lambda place: -scores[place])
     return [*(head[place] for place in order), *tail], []

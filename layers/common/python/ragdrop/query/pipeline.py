@@ -23,7 +23,7 @@ from ragdrop.ports.telemetry import Operation, QueryReport, failure_of, filters_
 from ragdrop.query.cache import Searching
 from ragdrop.query.search import Search
 from ragdrop.resilience.breakers import INDEX, REGISTRY
-from ragdrop.resilience.timing import Timer
+from ragdrop.resilience.timing import Timer, noted_calls
 from ragdrop.tenants.directory import TenantDirectory
 
 DEGRADED = 2
@@ -62,17 +62,18 @@ class ObservedSearch:
         start_s = self._stopwatch()
         found: Retrieval | None = None
         error: BaseException | None = None
-        try:
-            found = self._search(query, caller, deadline)
-        except BaseException as exc:
-            error = exc
-            raise
-        finally:
-            taken_ms = (self._stopwatch() - start_s) * 1_000
-            report = report_of("search", query, caller, taken_ms, found=found, error=error)
-            if found is not None and found.calls:
-                report = replace(report, **spent(found.calls, self._prices))
-            self._observe(report, query.text)
+        with noted_calls() as calls:
+            try:
+                found = self._search(query, caller, deadline)
+            except BaseException as exc:
+                error = exc
+                raise
+            finally:
+                taken_ms = (self._stopwatch() - start_s) * 1_000
+                report = report_of("search", query, caller, taken_ms, found=found, error=error)
+                if calls:
+                    report = replace(report, **spent(calls, self._prices))
+                self._observe(report, query.text)
         return found
 
 

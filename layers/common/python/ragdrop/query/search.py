@@ -269,7 +269,6 @@ class Search:
             circuit_breaker_open=embedded.breaker_open,
             score_basis=by.basis,
             explanation=_explanation(question, decision, fused, found) if query.debug else None,
-            calls=question.folders.calls,
         )
         return retrieval, assembled.first_chunks
 

@@ -13,7 +13,7 @@ from ragdrop.domain.chunks import CHARACTERS_PER_TOKEN, Filters, Folder
 from ragdrop.domain.deadlines import FOLDERS, Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import uncovered
-from ragdrop.domain.models import OPERATING_RELEVANCE, Calibration, ModelCall
+from ragdrop.domain.models import OPERATING_RELEVANCE, Calibration
 from ragdrop.domain.retrieval import FAST_LIMIT, Query
 from ragdrop.domain.settings import Tunables
 from ragdrop.domain.tenants import Caller, Tenant, calibration_of
@@ -227,15 +227,11 @@ def _narrowness(query: Query) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RankedFolders:
-    """`selected` and `available` are `vault/folder`, the first best first; `warning` says why there is no selection.
-
-    `calls` are those of the chat model.
-    """
+    """`selected` and `available` are `vault/folder`, the first best first; `warning` says why there is no selection."""
 
     selected: tuple[str, ...] = ()
     available: tuple[str, ...] = ()
     warning: str | None = None
-    calls: tuple[ModelCall, ...] = field(default=(), compare=False)
 
     @property
     def folders(self) -> tuple[Folder, ...]:
@@ -423,8 +419,8 @@ class RankFolders:
             return RankedFolders((), available, ALL_FOLDERS)
         selected = read_ranking(reply.text, available)
         if selected is None:
-            return RankedFolders((), available, ALL_FOLDERS, (reply.call,))
-        return RankedFolders(selected, available, calls=(reply.call,))
+            return RankedFolders((), available, ALL_FOLDERS)
+        return RankedFolders(selected, available)
 
 
 def _within(name: str, filters: Filters) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 import random
@@ -21,6 +22,7 @@ from ragdrop.errors import CircuitOpenError, DatabaseError, DependencyError
 from ragdrop.ports.model_services import ChatModel, Completion, Message
 from ragdrop.ports.search_services import Metrics
 from ragdrop.ports.shared_state import NOW_OPEN, Breaker, BreakerRules, BreakerStore, Counted, is_outage
+from ragdrop.resilience.timing import note_call
 
 logger = logging.getLogger(__name__)
 
@@ -293,7 +295,7 @@ class _Guarded:
 
 
 class GuardedChatModel:
-    """A ChatModel behind its breaker; a stream counts as answered with its first piece."""
+    """A ChatModel behind its breaker, whose calls are noted; a stream counts as answered with its first piece."""
 
     def __init__(self, chat: ChatModel, breakers: Breakers) -> None:
         self._chat = chat
@@ -304,7 +306,9 @@ class GuardedChatModel:
     ) -> Completion:
         """The whole answer; raises CircuitOpenError too."""
         with self._breakers.guard(CHAT):
-            return self._chat.complete(messages, max_tokens=max_tokens, deadline=deadline, model=model)
+            completion = self._chat.complete(messages, max_tokens=max_tokens, deadline=deadline, model=model)
+        note_call(completion.call)
+        return completion
 
     def stream(
         self, messages: Sequence[Message], *, max_tokens: int, deadline: Deadline, model: str | None = None
@@ -314,8 +318,10 @@ class GuardedChatModel:
         with closing(cast("Generator[str | Completion]", pieces)):  # who stops listening stops the model
             with self._breakers.guard(CHAT):
                 first = next(pieces)
-            yield first
-            yield from pieces
+            for piece in itertools.chain([first], pieces):
+                if isinstance(piece, Completion):
+                    note_call(piece.call)
+                yield piece
 
 
 MOST_RETRIES = 10.0  # at first, and saved up at most

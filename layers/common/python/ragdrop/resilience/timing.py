@@ -1,13 +1,14 @@
-"""Stages of a request: time them, run them in parallel, and write before the reply ends."""
+"""Stages of a request: time them, run them in parallel, note what models were asked, write before the reply ends."""
 
 import contextvars
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import TypeVar
 
+from ragdrop.domain.models import ModelCall
 from ragdrop.ports.search_services import Tracer
 
 STAGES = ("embed", "retrieve", "registry", "links", "assemble")
@@ -55,6 +56,51 @@ def run_in_parallel(aside: Callable[[], A], here: Callable[[], B]) -> tuple[A, B
         waiting.cancel()
         raise
     return waiting.result(), result
+
+
+_calls: contextvars.ContextVar[list[ModelCall] | None] = contextvars.ContextVar("ragdrop_model_calls", default=None)
+
+
+@contextmanager
+def noted_calls() -> Iterator[list[ModelCall]]:
+    """The calls of models that are made within, in threads of the request too.
+
+    >>> with noted_calls() as calls:
+    ...     note_call(ModelCall("m", 7, 2))
+    >>> calls == [ModelCall("m", 7, 2)], calls_so_far()
+    (True, ())
+    """
+    calls: list[ModelCall] = []
+    token = _calls.set(calls)
+    try:
+        yield calls
+    finally:
+        _calls.reset(token)
+
+
+def note_call(call: ModelCall) -> None:
+    """Note a call of a model, where somebody counts them."""
+    if (calls := _calls.get()) is not None:
+        calls.append(call)
+
+
+def calls_so_far() -> tuple[ModelCall, ...]:
+    """The calls that were noted until now."""
+    return tuple(_calls.get() or ())
+
+
+def in_one_context(pieces: Generator[A, None, None]) -> Generator[A, None, None]:
+    """*pieces*, each of which is made in one context, whoever asks for it: what was noted for one is known to the next.
+
+    >>> list(in_one_context(each for each in (1, 2)))
+    [1, 2]
+    """
+    context, end = contextvars.copy_context(), object()
+    try:
+        while (piece := context.run(next, pieces, end)) is not end:
+            yield piece  # type: ignore[misc]
+    finally:
+        context.run(pieces.close)
 
 
 _begun: contextvars.ContextVar[list[Future[None]] | None] = contextvars.ContextVar("ragdrop_writes", default=None)

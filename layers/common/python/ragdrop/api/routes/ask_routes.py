@@ -28,6 +28,7 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.generate.ask import ObservedAsk
 from ragdrop.generate.citations import VerifyAnswer
 from ragdrop.generate.prompt import CondenseConversation, Turn
+from ragdrop.resilience.timing import noted_calls
 
 VerifyPart = Callable[[], VerifyAnswer]
 AskPart = Callable[[], ObservedAsk]
@@ -116,9 +117,10 @@ def verified_answer(verify: VerifyAnswer, body: VerifyRequest, request: Request,
     """The response to a request."""
     start = time.perf_counter()
     sources = [Passage(each.text, id=each.id) for each in body.sources]
-    found = verify(body.answer, sources, deadline, question=body.question)
-    if any(found.tokens) and request.app.state.observe is not None:
-        request.app.state.observe().note_tokens(request.state.caller, *found.tokens)
+    with noted_calls() as calls:
+        found = verify(body.answer, sources, deadline, question=body.question)
+    if calls and request.app.state.observe is not None:
+        request.app.state.observe().note_calls(request.state.caller, calls)
     return VerifyResponse(
         sentences=[_sentence(each) for each in found.sentences],
         answers_question=AnswersQuestionShape.model_validate(found.answers) if found.answers else None,

@@ -171,10 +171,17 @@ class ClosestShape(Placed, Spanned):
 
 
 class UsageShape(BaseModel):
-    """Tokens as the chat endpoint counted them."""
+    """What all calls of models for one question used."""
 
-    prompt_tokens: int | None = Field(description="Tokens read.")
-    completion_tokens: int | None = Field(description="Tokens written.")
+    model_config = ConfigDict(from_attributes=True)
+
+    prompt_tokens: int | None = Field(description="Tokens that chat models read; null if an endpoint did not count.")
+    completion_tokens: int | None = Field(description="Tokens that they wrote.")
+    embedding_tokens: int | None = Field(
+        default=None, description="Tokens that the embedding model read; null if its endpoint did not count."
+    )
+    reader_pairs: int = Field(default=0, description="Pairs of texts that the reader, or a reranker, read.")
+    reader_ms: float = Field(default=0.0, description="Milliseconds that this took.")
 
 
 class BedrockShape(BaseModel):
@@ -190,7 +197,7 @@ Unsupported = Annotated[
 ]
 ChatModelName = Annotated[str | None, Field(description="The chat model that wrote it; null where none did.")]
 FinishReason = Annotated[str | None, Field(description="Why the model stopped.")]
-Usage = Annotated[UsageShape, Field(description="Tokens as the chat endpoint counted them.")]
+Usage = Annotated[UsageShape, Field(description="What all calls of models used: tokens, pairs read, milliseconds.")]
 Cost = Annotated[
     float | None, Field(description="By the price table of the deployment; null where the model has no price.")
 ]
@@ -267,7 +274,7 @@ def ask_response(answer: Answer, request: Request, start_s: float) -> AskRespons
         closest=[closest_shape(passage) for passage in answer.closest],
         nearest=nearest_shapes(answer.retrieval.closest) if answer.abstain_reason else [],
         model=answer.model,
-        usage=UsageShape(prompt_tokens=answer.prompt_tokens, completion_tokens=answer.completion_tokens),
+        usage=UsageShape.model_validate(answer),
         cost=answer.cost,
         finish_reason=answer.finish_reason,
         prompt_version=answer.prompt_version,

@@ -112,11 +112,12 @@ class RedriveShape(Replied):
 
 
 class TokensShape(BaseModel):
-    """Tokens that chat models read and wrote, as they counted them; null if no model reported usage."""
+    """Tokens that models read and wrote, as they counted them; null if no chat model reported usage."""
 
     prompt: int | None = Field(description="Tokens read; null if no model reported usage.")
     completion: int | None = Field(description="Tokens written; null if no model reported usage.")
     total: int | None = Field(description="Both together.")
+    embedding: int = Field(default=0, description="Tokens that the embedding model read for questions.")
 
 
 class ErrorShape(BaseModel):
@@ -169,7 +170,9 @@ class TenantFigures(BaseModel):
     error_rate: float | None = Field(description="Queries that failed, but those that the caller could fix.")
     queries_by_agent: dict[str, int] = Field(description="The twenty that asked most; `other` are all others.")
     errors_by_code: dict[str, int] = Field(description="Errors reported, those that the caller could fix too.")
-    tokens: TokensShape = Field(description="Tokens of chat models.")
+    tokens: TokensShape = Field(description="Tokens of models.")
+    reader_pairs: int = Field(default=0, description="Pairs of texts that the reader, or a reranker, read.")
+    reader_ms: int = Field(default=0, description="Milliseconds that this took.")
     cost: float | None = Field(description="In the currency of CHAT_PRICES; null without a price.")
 
 
@@ -210,7 +213,10 @@ def stats_shape(
         total_documents=found.documents,
         total_chunks=found.chunks,
         tokens=TokensShape(
-            prompt=tokens[0], completion=tokens[1], total=None if None in tokens else sum(each or 0 for each in tokens)
+            prompt=tokens[0],
+            completion=tokens[1],
+            total=None if None in tokens else sum(each or 0 for each in tokens),
+            embedding=queries.embedding_tokens,
         ),
         **more,
     )
