@@ -48,9 +48,25 @@ def show_results(body: Mapping[str, Any]) -> None:
     _show_documents(body.get("linked"), "Linked")
     matches, indexed, latency_ms = body.get("total_matches"), body.get("total_indexed"), body.get("latency_ms")
     say(f"{len(body.get('results') or [])} of {matches} matches in {indexed} documents, {latency_ms} ms", style="dim")
+    _show_reranking(body.get("reranking"))
     for candidate in (body.get("debug") or {}).get("candidates") or []:
         _show_candidate(candidate)
     show_flags(body)
+
+
+ORDERS = {
+    "no_reader": "this deployment has no reader (READER_URL)",
+    "language": "the reader does not read this language",
+    "not_read": "the reader did not answer",
+}
+
+
+def _show_reranking(found: Mapping[str, Any] | None) -> None:
+    """Who ordered the results, where that was asked."""
+    if not found or found["status"] == "nothing_found":
+        return
+    why = ORDERS.get(found["status"])
+    say(f"In the order of the search: {why}" if why else f"Ordered by {found['model']}", style="dim")
 
 
 def _show_documents(documents: Sequence[Mapping[str, Any]] | None, title: str = "") -> None:
@@ -237,6 +253,7 @@ Expand = Annotated[
 ]
 Critical = Annotated[bool, typer.Option("--critical/--no-critical", help="Always include critical documents.")]
 Links = Annotated[bool, typer.Option("--links/--no-links", help="Follow links of what was found.")]
+Rerank = Annotated[bool, typer.Option("--rerank", help="Let the reader order the first results: slower, and better.")]
 Stream = Annotated[bool, typer.Option("--stream/--no-stream", help="Print the answer as it comes.")]
 Anyway = Annotated[bool, typer.Option("--anyway", help="Answer from what is closest, even if nothing seems to answer.")]
 Sentences = Annotated[bool, typer.Option("--sentences", help="List each sentence with the verdict of its check.")]
@@ -259,6 +276,7 @@ def search(
     *,
     critical: Critical = True,
     links: Links = True,
+    rerank: Rerank = False,
     debug: Debug = False,
     as_json: AsJson = False,
 ) -> None:
@@ -277,6 +295,7 @@ def search(
         "stage": stage,
         "include_critical": None if critical else False,
         "follow_links": None if links else False,
+        "rerank": rerank or None,
         "debug": debug or None,
     }
     with session.client() as client:

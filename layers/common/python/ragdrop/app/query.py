@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from ragdrop.app.ports import Ports
 from ragdrop.app.tenant_parts import TenantParts
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.retrieval import FoundDocument, Reranking
 from ragdrop.operate.observe import ObserveQueries, QueryCounter
 from ragdrop.past.as_of import PastViews, ResolveView
 from ragdrop.query.cache import CachedSearch, QueryVectors, UsageCounter
@@ -35,6 +39,14 @@ class QueryParts:
     observe_queries: ObserveQueries
 
 
+def _order_by_reading(
+    ports: Ports, question: str, documents: Sequence[FoundDocument], deadline: Deadline
+) -> tuple[list[FoundDocument], Reranking]:
+    from ragdrop.generate.answering import ReadQuestion  # few searches ask for it
+
+    return ReadQuestion(ports.guarded_reader).rerank(question, documents, deadline)
+
+
 def build_query(ports: Ports, tenants: TenantParts) -> QueryParts:
     """Build search over *ports*."""
     settings, directory, clock = ports.settings, tenants.directory, ports.clock
@@ -56,6 +68,7 @@ def build_query(ports: Ports, tenants: TenantParts) -> QueryParts:
         understand=UnderstandQuery(directory=directory, environment=settings.tunables()),
         rank_folders=RankFolders(registry=ports.guarded_registry, chat=ports.guarded_chat),
         reranker=ports.guarded_reranker,
+        order_by_reading=partial(_order_by_reading, ports),
         follow_links=FollowLinks(visited=ports.visited, clock=clock),
         tracer=ports.tracer,
     )

@@ -26,6 +26,7 @@ class Query:
     folders: tuple[str, ...] = ()  # a strict filter: `path` or `vault/path`, on segment boundaries
     prefer_folders: tuple[str, ...] = ()  # these first; changes the order alone
     rank_folders: bool = False
+    rerank: bool = False  # the reader orders the first candidates
     limit: int | None = None  # documents, 1 to 20; None chooses 3 to 8 by the question
     detail: DetailLevel = "normal"
     mode: Mode = "normal"
@@ -115,6 +116,18 @@ class FoundDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class Reranking:
+    """Whether the reader ordered the results, and its model; any other status leaves the order of the search.
+
+    `no_reader`: the deployment has none.  `language`: it does not read that of the question.  `not_read`: it did not
+    answer.  `nothing_found`: there was nothing to order.
+    """
+
+    status: Literal["reranked", "no_reader", "language", "not_read", "nothing_found"]
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieval:
     """What a search found, and how.
 
@@ -122,7 +135,8 @@ class Retrieval:
     where there is no result, which are no evidence.  `total_matches` counts documents
     over the threshold, before the limit, the critical ones among them too; `total_indexed` is None where the registry
     did not answer; times are in milliseconds; `fallback_level` is 1 to 4 (docs/api.md); `cause` says why nothing was
-    searched; `degraded` says that something asked for is missing, `warnings` what.
+    searched; `degraded` says that something asked for is missing, `warnings` what; `reranking` is None unless asked
+    for.
     """
 
     documents: list[FoundDocument]
@@ -139,6 +153,7 @@ class Retrieval:
     served_by: ServedBy = "index"
     score_basis: ScoreBasis = "hybrid"
     context: str | None = None
+    reranking: Reranking | None = None
     explanation: Explanation | None = None
     cause: DependencyError | None = None
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import mul
+from typing import Literal
 
 from groundcheck.claims import ABOUT_THE_ANSWER
 from groundcheck.clauses import content
@@ -17,12 +18,13 @@ from ragdrop.domain.deadlines import READ, Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import is_english
 from ragdrop.domain.models import log_odds
-from ragdrop.domain.retrieval import FoundDocument, Retrieval
+from ragdrop.domain.retrieval import FoundDocument, Reranking, Retrieval
 from ragdrop.errors import DependencyError
 from ragdrop.ports.model_services import Reader, Reading
 
 logger = logging.getLogger(__name__)
 
+READER = "ragdrop-reader"  # as replies name it
 MOST_READ = 12  # passages of a question: some 150 ms on two cores
 MOST_CLOSEST = 2
 QUOTE_CHARACTERS = 300
@@ -112,6 +114,20 @@ class ReadQuestion:
         read = [self._weighed(hit, reading, score) for (hit, score), reading in zip(found, readings, strict=True)]
         least = self._scale.least if content(question) - ABOUT_THE_ANSWER else math.inf  # a greeting asks nothing
         return ReadFound(tuple(sorted(read, key=lambda each: -each.rank)), least=least)
+
+    def rerank(
+        self, question: str, documents: Sequence[FoundDocument], deadline: Deadline
+    ) -> tuple[list[FoundDocument], Reranking]:
+        """*documents* in the order in which they answer, by their chunks; as they are where nothing was read."""
+        if self._reader is None:
+            return list(documents), Reranking("no_reader")
+        if not self.reads(question):
+            return list(documents), Reranking("language")
+        if not documents:
+            return [], Reranking("nothing_found")
+        read = self(question, Retrieval(list(documents), len(documents), None, {}), deadline)
+        status: Literal["reranked", "not_read"] = "reranked" if read.passages else "not_read"
+        return read.ordered(documents), Reranking(status, READER if read.passages else None)
 
     def _weighed(self, hit: Hit, reading: Reading, relevance: float | None) -> ReadPassage:
         odds = [log_odds(each) for each in (reading.answerable, reading.relevance, relevance or UNKNOWN)]

@@ -23,6 +23,7 @@ from ragdrop.domain.retrieval import (
     FoundDocument,
     LinkedDocument,
     Query,
+    Reranking,
     Retrieval,
 )
 from ragdrop.domain.tenants import Caller
@@ -36,8 +37,8 @@ from ragdrop.errors import (
 )
 from ragdrop.ports.search_services import Reranker, SearchableIndex, Tracer
 from ragdrop.query.assemble import MAX_CRITICAL, assemble, context_text, live_critical
-from ragdrop.query.candidates import CandidateRequest, FoundCandidates, find_candidates, rerank
-from ragdrop.query.exact import exactness
+from ragdrop.query.candidates import MAX_RERANKED, CandidateRequest, FoundCandidates, find_candidates, rerank
+from ragdrop.query.exact import Exactness, exactness
 from ragdrop.query.follow_links import FollowLinks, LinkRequest, calibrated
 from ragdrop.query.fusion import (
     Fused,
@@ -59,7 +60,11 @@ from ragdrop.resilience.timing import Timer, run_in_parallel
 EmbedQuestion = Callable[[str, str, EmbeddingSpace, Deadline], Vector]
 """The vector of a question, as a tenant asks it, in an embedding space."""
 
+OrderByReading = Callable[[str, Sequence[FoundDocument], Deadline], tuple[list[FoundDocument], Reranking]]
+"""Documents in the order in which a reader takes them to answer a question; as they are where none read them."""
+
 SENDING_S = 0.001  # the request for the vector leaves first: words looked for meanwhile would hold the interpreter
+NOT_READ = "the reader did not answer, the order is that of the search"
 MAX_DATES = 2  # of a question, each a further scope
 CHUNKS_A_CRITICAL = 5  # vector hits asked for, for each critical document, so that each has its score
 
@@ -84,6 +89,7 @@ class Search:
         understand: UnderstandQuery,
         rank_folders: RankFolders,
         reranker: Reranker | None,
+        order_by_reading: OrderByReading,
         follow_links: FollowLinks,
         tracer: Tracer | None,
     ) -> None:
@@ -92,6 +98,7 @@ class Search:
         self._understand = understand
         self._rank_folders = rank_folders
         self._reranker = reranker
+        self._order_by_reading = order_by_reading
         self._follow_links = follow_links
         self._tracer = tracer
 
@@ -232,7 +239,9 @@ class Search:
             exact=exact,
         )
         ranking = rank(fused, relevance=by.relevance, cut=by.cut, boosts=question.boosts, weight=question.scopes.weight)
-        ranked = ranking.results
+        ranked, reranking = self._reread(query, ranking.results, exact, deadline)
+        if reranking is not None and reranking.status == "not_read":
+            not_reranked.append(NOT_READ)
         heads = live_critical(critical_keys[:MAX_CRITICAL], found.heads.found, question.scopes.whole.doc_types)
         first = {head.key for head in heads}
         chosen = [one for one in ranked if one.key not in first][: question.limit]
@@ -268,9 +277,29 @@ class Search:
             fallback_level=2 if level_2 else 1,
             circuit_breaker_open=embedded.breaker_open,
             score_basis=by.basis,
+            reranking=reranking,
             explanation=_explanation(question, decision, fused, found) if query.debug else None,
         )
         return retrieval, assembled.first_chunks
+
+    def _reread(
+        self, query: Query, ranked: list[RankedDocument], exact: Exactness, deadline: Deadline
+    ) -> tuple[list[RankedDocument], Reranking | None]:
+        """The results in the reader's order, where that is asked for; a code that is named comes first all the same.
+
+        Of each document its best chunk is read.
+        """
+        if not query.rerank:
+            return ranked, None
+        read = [replace(one.found(), chunks=one.chunks[:1]) for one in ranked[:MAX_RERANKED]]
+        ordered, reranking = self._order_by_reading(query.text, read, deadline)
+        place = {document.key: number for number, document in enumerate(ordered)}
+
+        def order(one: RankedDocument) -> tuple[bool, int]:
+            return not exact.first.intersection(chunk.hit.chunk_id for chunk in one.chunks), place[one.key]
+
+        first = sorted(ranked[:MAX_RERANKED], key=order) if reranking.status == "reranked" else ranked[:MAX_RERANKED]
+        return [*first, *ranked[MAX_RERANKED:]], reranking
 
 
 def _prepare(view: View, question: ResolvedQuery, embedding_done: Event, deadline: Deadline) -> tuple[DocumentKey, ...]:

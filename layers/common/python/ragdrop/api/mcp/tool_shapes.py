@@ -11,7 +11,7 @@ from ragdrop.api.shapes.answer_shapes import (
     LinkedSourceShape,
     SourceShape,
 )
-from ragdrop.api.shapes.search_shapes import Condition, NearestDocument
+from ragdrop.api.shapes.search_shapes import Condition, NearestDocument, RerankingShape
 from ragdrop.domain.answers import AbstainReason
 from ragdrop.domain.documents import ContentType, PromotionLevel, in_lower_case
 
@@ -86,6 +86,7 @@ class RagContextSearch(Arguments):
 
     query: Question = Field(description="What to look for, in plain words.")
     limit: int = Field(default=5, ge=1, le=20, description="How many passages at most.")
+    rerank: bool = Field(default=False, description="Let the reader order them: slower, and better for questions.")
     category: Word | None = Field(default=None, description="Only documents of this category.")
     session_id: Word | None = Field(default=None, description="Only documents of this session.")
     content_type: Annotated[ContentType | None, BeforeValidator(in_lower_case)] = Field(
@@ -185,6 +186,7 @@ class Passages(Condition):
     """Passages, best first."""
 
     results: list[PassageShape]
+    reranking: RerankingShape | None = Field(default=None, description="With `rerank`: who ordered them.")
     total_indexed: int | None = Field(description="Live documents of the project; null where it cannot be known.")
     nearest: list[NearestDocument] = Field(default=[], description="The closest documents, where nothing was found.")
 

@@ -79,12 +79,14 @@ def search(client: Backend, asked: RagContextSearch) -> Passages:
         attributes=asked.attributes or None,
         include_critical=False,  # a critical document is shown for what it is, not for a passage that matches
         follow_links=False,
+        rerank=asked.rerank or None,
         expand="neighbours",  # of the text around a chunk nothing is given
         agent=asked.agent,
         as_of=asked.as_of,
     )
     found = [_passage(document, chunk) for document in reply["results"] for chunk in document["chunks"]]
-    found.sort(key=lambda passage: -(passage.score or 0.0))  # stable: equal ones stay in the order of their documents
+    if (reply.get("reranking") or {}).get("status") != "reranked":
+        found.sort(key=lambda passage: -(passage.score or 0.0))  # stable: equal ones stay as their documents
     return Passages.model_validate({**reply, "results": found[: asked.limit]})
 
 

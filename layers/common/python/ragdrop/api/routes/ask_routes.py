@@ -3,6 +3,7 @@
 import itertools
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -85,7 +86,7 @@ def turns_of(body: AskRequest) -> list[Turn]:
 def question_of(body: AskRequest, calls: tuple[ModelCall, ...] = ()) -> Question:
     """The domain's question of a request, which *calls* of a chat model condensed."""
     return Question(
-        query_of(body),
+        replace(query_of(body), rerank=False),  # whoever asks lets the reader read anyway
         style=body.style,
         model=body.model,
         system_prompt=body.system_prompt,

@@ -82,6 +82,9 @@ class SearchRequest(BaseModel):
         description="These folders first, weights 1.0, 0.9 … 0.1: they change the order only.",
     )
     rank_folders: bool = Field(default=False, description="The chat model ranks the remaining folders behind these.")
+    rerank: bool = Field(
+        default=False, description="The reader orders the first results; `reranking` says whether. `/ask` always reads."
+    )
     limit: int | None = Field(
         default=None, ge=1, le=20, description="Documents, 1 to 20; where it is not given 3 to 8, by the question."
     )

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ragdrop.api.shapes.fields import (
     Abstained,
@@ -172,6 +172,18 @@ class DebugShape(BaseModel):
     )
 
 
+class RerankingShape(BaseModel):
+    """Whether the reader ordered the results; it changes no score."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    status: Literal["reranked", "no_reader", "language", "not_read", "nothing_found"] = Field(
+        description="`reranked`; else why the order is that of the search: there is no reader, it does not read the "
+        "question's language, it did not answer, or nothing was found."
+    )
+    model: str | None = Field(description="The model that ordered them; null where none did.")
+
+
 class SearchResponse(Flags):
     """What was found."""
 
@@ -184,6 +196,9 @@ class SearchResponse(Flags):
         default=[], description="Where nothing answers: the closest documents, at most 3. They are no evidence."
     )
     total_char_count: int = Field(description="Characters of the texts of all documents given.")
+    reranking: RerankingShape | None = Field(
+        default=None, description="Whether the reader ordered the results; with `rerank`."
+    )
     context: str | None = Field(
         default=None, description="All texts in three headed groups, for a model of your own; with `include_context`."
     )
@@ -193,6 +208,8 @@ class SearchResponse(Flags):
 def search_response(found: Retrieval, request: Request, start_s: float) -> SearchResponse:
     """The body of `POST /search`; *start_s* is of time.perf_counter."""
     optional: dict[str, Any] = {}
+    if found.reranking is not None:
+        optional["reranking"] = RerankingShape.model_validate(found.reranking)
     if found.context is not None:
         optional["context"] = found.context
     if found.explanation is not None:
