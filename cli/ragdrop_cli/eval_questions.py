@@ -33,13 +33,16 @@ class EvalQuestion:
 
 
 def read_questions(place: Path, *, split: str, path_format: str) -> list[EvalQuestion]:
-    """The questions of a `.jsonl` file, or of a BEIR folder with `queries.jsonl` and `qrels/{split}.tsv`.
+    """The questions of a `.jsonl` file, a settings file, or a BEIR folder with `queries.jsonl` and `qrels/{split}.tsv`.
 
     *path_format* is the path of a folder's document, with `{id}` where its id stands.  Raises ConfigurationError if it
     cannot be read, or a line is not what it should be; the message names the line.
     """
     try:
-        found = list(_folder(place, split, path_format) if place.is_dir() else _file(place))
+        if place.suffix == ".json":
+            found = _golden(place)
+        else:
+            found = list(_folder(place, split, path_format) if place.is_dir() else _file(place))
     except OSError as exc:
         raise ConfigurationError(f"{exc.filename} cannot be read: {exc.strerror}") from exc
     except (UnicodeDecodeError, KeyError, ValueError) as exc:
@@ -51,18 +54,28 @@ def read_questions(place: Path, *, split: str, path_format: str) -> list[EvalQue
 
 def _file(place: Path) -> Iterator[EvalQuestion]:
     for number, line in _lines(place):
-        fields = _object(line, f"{place.name} line {number}")
-        text, document = fields.get("question") or fields.get("query"), fields.get("document")
-        if not isinstance(text, str) or not text.strip():
-            raise ConfigurationError(f"{place.name} line {number} has no question")
-        named = document if isinstance(document, list) else [document] if document else []
-        expected = fields.get("text") or None
-        yield EvalQuestion(
-            str(fields.get("id") or number),
-            text.strip()[:MAX_QUESTION_CHARS],
-            {str(name): 1.0 for name in named},
-            str(expected) if expected else None,
-        )
+        where = f"{place.name} line {number}"
+        yield _question(json_object(line, where), number, where)
+
+
+def _golden(place: Path) -> list[EvalQuestion]:
+    """The golden questions of a settings file."""
+    golden = json_object(place.read_text(encoding="utf-8"), place.name).get("golden_questions") or []
+    return [_question(each, number, f"{place.name} question {number}") for number, each in enumerate(golden, start=1)]
+
+
+def _question(fields: Mapping[str, Any], number: int, where: str) -> EvalQuestion:
+    text, document = fields.get("question") or fields.get("query"), fields.get("document")
+    if not isinstance(text, str) or not text.strip():
+        raise ConfigurationError(f"{where} has no question")
+    named = document if isinstance(document, list) else [document] if document else []
+    expected = fields.get("text") or None
+    return EvalQuestion(
+        str(fields.get("id") or number),
+        text.strip()[:MAX_QUESTION_CHARS],
+        {str(name): 1.0 for name in named},
+        str(expected) if expected else None,
+    )
 
 
 def _folder(place: Path, split: str, path_format: str) -> Iterator[EvalQuestion]:
@@ -73,7 +86,7 @@ def _folder(place: Path, split: str, path_format: str) -> Iterator[EvalQuestion]
             if grade > 0:
                 relevant.setdefault(row["query-id"], {})[path_format.replace("{id}", row["corpus-id"])] = grade
     for number, line in _lines(place / "queries.jsonl"):
-        fields = _object(line, f"queries.jsonl line {number}")
+        fields = json_object(line, f"queries.jsonl line {number}")
         id_ = str(fields["_id"])
         if id_ in relevant:
             yield EvalQuestion(id_, str(fields["text"]).strip()[:MAX_QUESTION_CHARS], relevant[id_])
@@ -84,7 +97,8 @@ def _lines(place: Path) -> Iterator[tuple[int, str]]:
         yield from ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
 
 
-def _object(line: str, where: str) -> dict[str, Any]:
+def json_object(line: str, where: str) -> dict[str, Any]:
+    """The object that *line* is. Raises ConfigurationError: it is none; the message says *where* it stands."""
     try:
         fields = json.loads(line)
     except ValueError as exc:
@@ -92,6 +106,15 @@ def _object(line: str, where: str) -> dict[str, Any]:
     if not isinstance(fields, dict):
         raise ConfigurationError(f"{where} is no JSON object")
     return fields
+
+
+def folded(text: str) -> str:
+    r"""*text* with white space and case folded, to be compared.
+
+    >>> folded("Kept for\n35 days.")
+    'kept for 35 days.'
+    """
+    return " ".join(text.split()).casefold()
 
 
 _TOKEN = re.compile(r"[^\s\"'`<>()\[\],;:]+")

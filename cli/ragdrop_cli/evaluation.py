@@ -16,7 +16,8 @@ from ragdrop import __version__
 from ragdrop.client import RagdropClient
 from ragdrop.errors import ConfigurationError
 from ragdrop.operate.evaluation import hit, mean, ndcg, recall, reciprocal_rank
-from ragdrop_cli.eval_questions import EvalQuestion, read_questions, write_file, write_questions
+from ragdrop_cli.eval_prompts import compare_prompts, prompts_by_name
+from ragdrop_cli.eval_questions import EvalQuestion, folded, read_questions, write_file, write_questions
 from ragdrop_cli.options import AsObject, InStage, ManyVaults
 from ragdrop_cli.output import FAILED, UNREACHABLE, note, progress, say, say_object, say_table
 from ragdrop_cli.pushing import several
@@ -147,11 +148,7 @@ def _shows(document: Mapping[str, Any], expected: str | None) -> bool:
     if not expected:
         return False
     texts = [document.get("text"), *(chunk.get("text") for chunk in document.get("chunks") or [])]
-    return any(_folded(expected) in _folded(str(text)) for text in texts if text)
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split()).casefold()
+    return any(folded(expected) in folded(str(text)) for text in texts if text)
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -161,7 +158,10 @@ def _mean(values: Sequence[float]) -> float | None:
 MISSES_SHOWN = 20
 
 Place = Annotated[
-    Path | None, typer.Argument(help="A .jsonl file of questions, or a folder in the BEIR layout.", show_default=False)
+    Path | None,
+    typer.Argument(
+        help="A .jsonl file of questions, a settings file that has golden ones, or a BEIR folder.", show_default=False
+    ),
 ]
 FromFeedback = Annotated[
     bool, typer.Option("--from-feedback", help="Write questions made of feedback to the file, or print them.")
@@ -181,6 +181,12 @@ Limit = Annotated[int, typer.Option("--limit", min=1, max=20, help="Documents as
 MinRelevance = Annotated[
     float | None, typer.Option("--min-relevance", min=0, max=1, help="The threshold.", show_default="the service's")
 ]
+Prompts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--prompt", help="Ask with this prompt: a file, or `current`; may be given several times.", show_default="none"
+    ),
+]
 Split = Annotated[str, typer.Option("--split", help="Which judgements of a BEIR folder.")]
 PathFormat = Annotated[str, typer.Option("--path-format", help="The path of a BEIR document by its id.")]
 
@@ -197,6 +203,7 @@ def evaluate(
     min_relevance: MinRelevance = None,
     stage: InStage = None,
     answers: Answers = False,
+    prompt: Prompts = None,
     split: Split = "test",
     path_format: PathFormat = "{id}.md",
     from_feedback: FromFeedback = False,
@@ -205,8 +212,9 @@ def evaluate(
     """Ask questions whose answers are known, and measure how often what is expected is found.
 
     With --stage the questions are asked live and with the stage: the measures are the stage's, and each question that
-    gets better or worse is shown; with --answers each answer that changes too.  With --from-feedback nothing is asked:
-    questions are made of what callers said of answers.
+    gets better or worse is shown; with --answers each answer that changes too.  With --prompt A --prompt B each prompt
+    answers them, side by side; that needs a key of an admin.  With --from-feedback nothing is asked: questions are made
+    of what callers said of answers.
     """
     if from_feedback:
         with session_of(context).client() as client:
@@ -217,6 +225,13 @@ def evaluate(
     questions = read_questions(place, split=split, path_format=path_format)
     before = None if compare is None else _read_run(compare)
     fields = {"vaults": vault_list(vault), "limit": limit, "min_relevance": min_relevance}
+    if prompt:
+        if compare is not None or answers:
+            raise ConfigurationError("--prompt compares answers by itself: leave out --compare and --answers")
+        prompts = prompts_by_name(prompt)
+        with session_of(context).client() as client:
+            compare_prompts(client, questions, prompts, {**fields, "stage": stage}, gate, save, as_json=as_json)
+        return
     with session_of(context).client() as client:
         if stage is not None:
             before = [asdict(one) for one in _ask_all(client, questions, fields, answers=answers)]

@@ -106,6 +106,16 @@ def test_a_beir_folder_is_read_with_its_grades_and_paths(asked: CommandLine) -> 
     assert json.loads(asked.api.requests[-1].content)["vaults"] == ["team"]
 
 
+def test_the_golden_questions_of_a_settings_file_are_asked(asked: CommandLine) -> None:
+    golden = [{"question": "backups?", "text": "35 days"}, {"question": "pump?", "document": "pump.md"}]
+    asked.write("own.json", json.dumps({"golden_questions": golden, "min_relevance": 0.5}))
+
+    run = json.loads(asked.run("eval", str(asked.folder / "own.json"), "--json").stdout)
+
+    assert [one["question"] for one in run["questions"]] == ["backups?", "pump?"]
+    assert run["measures"]["expected_in_top_3"] == 1.0
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -155,6 +165,140 @@ def test_no_answer_is_asked_for_unless_it_is_requested(asked: CommandLine) -> No
 
     assert run["changes"] == []
     assert {request.url.path for request in asked.api.requests} == {"/prod/search"}
+
+
+FACT = "You read: {{ sources }} and {{ question }}"
+
+
+@pytest.fixture
+def prompted(asked: CommandLine) -> CommandLine:
+    """Two prompts: with a template the answer about backups holds its fact, with a system prompt it does not."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content)
+        if body["query"] == "salary?":
+            return httpx.Response(200, json={"answer": "Nothing.", "abstained": True, "usage": {}})
+        by_template = "prompt_template" in body
+        reply = {
+            "answer": "They are kept for [1] 35 days. [1]" if by_template else "For a while. [1]",
+            "abstained": False,
+            "citations": [{"key": f"acme/team/{'pump' if body['query'] == 'pump?' else 'backup'}.md"}],
+            "unsupported": [] if by_template else [{"text": "For a while."}],
+            "answers_question": {"status": "yes" if by_template else "no"},
+            "usage": {"prompt_tokens": 100, "completion_tokens": 10},
+            "cost": 0.001,
+            "prompt_version": "v2" if by_template else "v1",
+        }
+        return httpx.Response(200, json=reply)
+
+    asked.api.routes["POST", "/ask"] = answer
+    asked.write("a.txt", "Answer briefly.")
+    asked.write("b.j2", FACT)
+    return asked
+
+
+def with_prompts(ragdrop: CommandLine, *names: str, options: tuple[str, ...] = ()) -> Result:
+    named = [part for name in names for part in ("--prompt", str(ragdrop.folder / name) if "." in name else name)]
+    return evaluate(ragdrop, *named, *options)
+
+
+def test_two_prompts_are_compared_by_facts_verdicts_citations_tokens_and_cost(prompted: CommandLine) -> None:
+    run = json.loads(with_prompts(prompted, "a.txt", "b.j2", options=("--json",)).stdout)
+
+    first, second = run["prompts"]
+    assert (first["prompt_version"], second["prompt_version"]) == ("v1", "v2")
+    same = {
+        "questions": 3,
+        "answered": 2,
+        "cited_right": 2,
+        "prompt_tokens": 200,
+        "completion_tokens": 20,
+        "cost": 0.002,
+    }
+    changed = ("right", "fact_held", "true", "answers_yes", "answers_no")
+    assert {name: first["measures"][name] for name in same} == same
+    assert {name: second["measures"][name] for name in same} == same
+    assert [first["measures"][name] for name in changed] == [2, 0, 0, 0, 2]
+    assert [second["measures"][name] for name in changed] == [3, 1, 2, 2, 0]
+    [backups, pump] = run["differences"]
+    assert backups == {
+        "question": "backups?",
+        str(prompted.folder / "a.txt"): "wrong, not supported, does not answer",
+        str(prompted.folder / "b.j2"): "right",
+    }
+    assert pump["question"] == "pump?"
+
+
+def test_prompts_stand_side_by_side_in_a_table_with_the_questions_that_differ(prompted: CommandLine) -> None:
+    shown = with_prompts(prompted, "a.txt", "b.j2").stdout
+
+    assert "right\t2\t3\n" in shown
+    assert "2 of 3 questions differ" in shown
+    assert "wrong, not supported, does not answer\tright\tbackups?\n" in shown
+
+
+def test_one_prompt_is_compared_with_the_one_in_force(prompted: CommandLine) -> None:
+    run = json.loads(with_prompts(prompted, "b.j2", options=("--json",)).stdout)
+
+    assert [each["prompt"] for each in run["prompts"]] == ["current", str(prompted.folder / "b.j2")]
+    sent = [json.loads(request.content) for request in prompted.api.requests]
+    assert [body.get("prompt_template") for body in sent] == [None] * 3 + [FACT] * 3
+
+
+def test_a_prompt_is_read_from_a_settings_file_too(prompted: CommandLine) -> None:
+    prompted.write(
+        "own.json", json.dumps({"min_relevance": 0.5, "system_prompt": "S", "prompt_template": "{{ sources }}"})
+    )
+
+    with_prompts(prompted, "own.json")
+
+    body = json.loads(prompted.api.requests[-1].content)
+    assert (body["system_prompt"], body["prompt_template"], "min_relevance" in body) == ("S", "{{ sources }}", False)
+
+
+@pytest.mark.parametrize(("gate", "code"), [("1.0", 0), ("0.5", 0)])
+def test_the_gate_holds_for_the_last_prompt(prompted: CommandLine, gate: str, code: int) -> None:
+    assert with_prompts(prompted, "a.txt", "b.j2", options=("--gate", gate)).exit_code == code
+
+
+def test_a_last_prompt_under_the_gate_fails_the_command(prompted: CommandLine) -> None:
+    missed = with_prompts(prompted, "b.j2", "a.txt", options=("--gate", "0.9"))
+
+    assert missed.exit_code == 1
+    assert "gate MISSED: 66.7% are right with" in missed.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("none.j2", None, "there is no prompt"),
+        ("empty.j2", " ", "holds no prompt"),
+        ("wrong.json", "{", "is no JSON"),
+        ("other.json", '{"min_relevance": 1}', "holds no prompt"),
+    ],
+)
+def test_a_prompt_that_is_none_is_refused_before_anything_is_asked(
+    prompted: CommandLine, name: str, text: str | None, said: str
+) -> None:
+    if text is not None:
+        prompted.write(name, text)
+
+    result = with_prompts(prompted, name)
+
+    assert (result.exit_code, prompted.api.requests) == (2, [])
+    assert said in result.stderr
+
+
+def test_a_prompt_that_does_not_render_is_named_with_the_reason(prompted: CommandLine) -> None:
+    message = "prompt_template: line 1: unexpected end of template"
+    details = {"field": "prompt_template"}
+    error = {"code": "INVALID_PARAMS", "message": message, "details": details, "request_id": "r1"}
+    prompted.api.routes["POST", "/ask"] = lambda _request: httpx.Response(400, json={"error": error})
+
+    result = with_prompts(prompted, "b.j2", "a.txt")
+
+    assert result.exit_code == 2
+    assert f"b.j2 cannot be used: {message}" in result.stderr
 
 
 def outcome(number: int, answered: bool | None = True, *, dropped: bool = False) -> dict[str, Any]:
