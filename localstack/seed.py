@@ -8,7 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -152,36 +152,63 @@ def _send_canary(home: Home, stack: Mapping[str, Any]) -> None:
 VAULT = "handbook"
 SAMPLE = REPOSITORY / "localstack/sample-vault"
 WEB_PAGE = "The web page is at {api_url}/app\nOpen it signed in with: .venv/bin/ragdrop open"
-QUESTION = "How long should on-call wait before promoting the standby database?"
+
+
+def lines_of(reply: Mapping[str, Any], read: Callable[[Mapping[str, Any]], str]) -> Iterator[str]:
+    """What a newcomer reads of a reply of `POST /ask`: the answer with its evidence, or the closest passages.
+
+    *read* gives the text of the object that a citation names.  Raises LaunchError: a quote does not stand in it.
+    """
+    yield "No answer" if reply["abstained"] else "Answer"
+    yield textwrap.indent(str(reply["answer"]), "  ")
+    if reply["closest"]:
+        yield "Closest passages; nothing confirms that they answer"
+    for passage in reply["closest"]:
+        yield f"  {passage['vault']}/{passage['path']} characters {passage['start']}-{passage['end']}"
+        yield textwrap.indent(f"“{' '.join(str(passage['quote']).split())}”", "      ")
+    citations = [citation for citation in reply["citations"] if citation["quote"]]
+    if citations:
+        yield "Citations"
+    for citation in citations:
+        place = f"s3://{citation['bucket']}/{citation['key']}"
+        yield f"  [{citation['marker']}] {place} characters {citation['start']}-{citation['end']}"
+        yield textwrap.indent(f"“{citation['quote']}”", "      ")
+        if read(citation)[citation["start"] : citation["end"]] != str(citation["quote"]):
+            raise LaunchError(f"the quote does not stand at that span of {place}")
+        yield "      read back from S3: stands there letter for letter"
+
+
+QUESTIONS = (
+    ("How long should on-call wait before promoting the standby database?", "a note answers it"),
+    ("How much is somebody on call paid for a night?", "no note says it"),
+    ("What does error CRT-4107 mean?", "asked by a code"),
+)
+"""What the demo asks, and what each question shows; the first must be answered."""
+QUESTION = QUESTIONS[0][0]
 
 
 def demo(home: Home, stack: Mapping[str, Any], progress: Progress) -> None:
-    """Push the sample vault, ask, and print the answer with what stands in S3 at each citation's span.
+    """Push the sample vault, ask, and print each answer with what stands in S3 at each citation's span.
 
-    Raises LaunchError if nothing was cited, or a quote does not stand in its object.
+    Raises LaunchError if the first answer cites nothing, or a quote does not stand in its object.
     """
     with progress.shown(), progress.step("the sample vault, dropped into S3 and indexed"):
         ragdrop(home, ["push", str(SAMPLE), "--vault", VAULT, "--wait"])
-    reply = ragdrop_json(home, ["ask", QUESTION])
-    progress.say("")
-    progress.say(f"[bold]Question[/]  {QUESTION}")
-    progress.say("[bold]Answer[/]")
-    progress.console.print(textwrap.indent(str(reply["answer"]), "  "), markup=False)
-    citations = [citation for citation in reply["citations"] if citation["quote"]]
-    if not citations:
-        raise LaunchError("the answer cites nothing")
     objects = Emulated(stack["endpoint_url"], stack["environment"]).client("s3")
-    progress.say("[bold]Citations[/]")
-    for citation in citations:
+
+    def read(citation: Mapping[str, Any]) -> str:
         version = {"VersionId": citation["version_id"]} if citation["version_id"] else {}
         body = objects.get_object(Bucket=citation["bucket"], Key=citation["key"], **version)["Body"].read()
-        place = f"s3://{citation['bucket']}/{citation['key']}"
-        text = f"  [{citation['marker']}] {place} characters {citation['start']}-{citation['end']}"
-        progress.console.print(text, markup=False)
-        progress.console.print(textwrap.indent(f"“{citation['quote']}”", "      "), markup=False)
-        if body.decode("utf-8")[citation["start"] : citation["end"]] != str(citation["quote"]):
-            raise LaunchError(f"the quote does not stand at that span of {place}")
-        progress.console.print("      read back from S3: stands there letter for letter", markup=False)
+        return str(body.decode("utf-8"))
+
+    for number, (question, shows) in enumerate(QUESTIONS):
+        reply = ragdrop_json(home, ["ask", question, "--vault", VAULT])
+        if number == 0 and not any(citation["quote"] for citation in reply["citations"]):
+            raise LaunchError("the answer cites nothing")
+        progress.say("")
+        progress.say(f"[bold]Question[/]  {question}  [dim]({shows})[/]")
+        for line in lines_of(reply, read):
+            progress.console.print(line, markup=False)
     progress.say("")
     progress.say(WEB_PAGE.format(**stack))
     progress.say(f"The API is at {stack['api_url']}")

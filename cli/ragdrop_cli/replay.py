@@ -60,11 +60,13 @@ def difference(
     gone = missing(receipt["citations"], answer["citations"])
     new = missing(answer["citations"], receipt["citations"])
     both = {name: {"before": receipt[name], "after": answer[name]} for name in ("answer", "model", "prompt_version")}
+    verdicts = [(each.get("answers_question") or {}).get("status") for each in (receipt, answer)]
     return {
         "answer_id": receipt["answer_id"],
         "new_answer_id": answer.get("answer_id"),
         "same": receipt["answer"] == answer["answer"] and not gone and not new,
         **both,
+        "answers_question": {"before": verdicts[0], "after": verdicts[1]},
         "text": text_difference(receipt["answer"], answer["answer"]),
         "citations_gone": gone,
         "citations_new": new,
@@ -125,7 +127,7 @@ def _show_replay(found: Mapping[str, Any], receipt: Mapping[str, Any]) -> None:
     for document in found["documents_changed"]:
         version = f"{document['version_id']} -> {document['live_version_id'] or document['status']}"
         say(joined(document["key"], version), indent=2)
-    for name in ("model", "prompt_version"):
+    for name in ("answers_question", "model", "prompt_version"):
         if found[name]["before"] != found[name]["after"]:
             say(f"{name}: {found[name]['before']} -> {found[name]['after']}")
     if found["left_out"]:

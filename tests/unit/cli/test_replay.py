@@ -100,3 +100,12 @@ def test_a_receipt_that_is_not_there_any_more_is_one_line_with_its_code(ragdrop:
 
     assert result.exit_code == 1
     assert result.stderr.startswith("error NOT_FOUND: there is no answer 'a1'")
+
+
+def test_a_verdict_that_changed_is_shown_though_the_text_is_the_same(ragdrop: CommandLine) -> None:
+    then, now = ({"answers_question": {"status": status}} for status in ("yes", "unchecked"))
+    serve(ragdrop, RECEIPT | then, SAME | now)
+
+    assert "answers_question: yes -> unchecked" in ragdrop.run("replay", "a1").stdout
+    found = json.loads(ragdrop.run("replay", "a1", "--json").stdout)
+    assert (found["same"], found["answers_question"]) == (True, {"before": "yes", "after": "unchecked"})
