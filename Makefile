@@ -25,7 +25,7 @@ help: ## show this list
 setup: ## make the environments (the other targets do it themselves)
 	@$(MAKE) --silent --no-print-directory -j4 $(ENVS)
 
-demo: setup $(MODEL_ENV) ## start the stack, push the sample vault, ask a question; MODEL=multilingual for other languages than English, MODEL=ocr for scans
+demo: setup $(MODEL_ENV) ## start the stack, push the sample vault, ask three questions; MODEL=multilingual for other languages than English, MODEL=ocr for scans
 	@$(STACK) demo --index $(INDEX)
 
 up: setup $(MODEL_ENV) ## build, start and deploy the local stack, or attach to the emulator that AWS_ENDPOINT_URL or EDGE_PORT names; safe to repeat

@@ -54,7 +54,7 @@ def read_prompt(name: str) -> dict[str, str]:
 class PromptOutcome:
     """What came of one question with one prompt.
 
-    `fact_held` is None where no text is expected, `cited_right` where no document is; `is_true` says that no sentence
+    `fact_found` is None where no text is expected, `cited_right` where no document is; `is_true` says that no sentence
     lacks support.  `right` is the expected text, else a citation of an expected document; with neither an abstention.
     """
 
@@ -62,7 +62,7 @@ class PromptOutcome:
     answer: str
     answered: bool
     right: bool
-    fact_held: bool | None
+    fact_found: bool | None
     cited_right: bool | None
     is_true: bool
     answers_question: str
@@ -88,16 +88,16 @@ def prompt_outcome(question: EvalQuestion, reply: Mapping[str, Any]) -> PromptOu
     cited = tuple(dict.fromkeys(keys))
     paths = {path for key in cited for path in (key, key.partition("/")[2])}
     holds = folded(question.expected_text or "") in folded(_MARKERS.sub("", text))
-    fact_held = answered and holds if question.expected_text else None
+    fact_found = answered and holds if question.expected_text else None
     cited_right = answered and not paths.isdisjoint(question.documents) if question.documents else None
-    expected = fact_held if fact_held is not None else cited_right
+    expected = fact_found if fact_found is not None else cited_right
     usage = reply.get("usage") or {}
     return PromptOutcome(
         question=question.text,
         answer=text,
         answered=answered,
         right=not answered if expected is None else expected,
-        fact_held=fact_held,
+        fact_found=fact_found,
         cited_right=cited_right,
         is_true=not reply.get("unsupported"),
         answers_question=(reply.get("answers_question") or {}).get("status", "unchecked"),
@@ -124,7 +124,7 @@ def prompt_measures(outcomes: Sequence[PromptOutcome]) -> dict[str, float | int 
         "questions": len(outcomes),
         "answered": len(answered),
         "right": sum(one.right for one in outcomes),
-        "fact_held": sum(one.fact_held is True for one in outcomes),
+        "fact_found": sum(one.fact_found is True for one in outcomes),
         "cited_right": sum(one.cited_right is True for one in outcomes),
         "true": sum(one.is_true for one in answered),
         **{f"answers_{state}": _states(answered, state) for state in ("yes", "no", "unchecked")},

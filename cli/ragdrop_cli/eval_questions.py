@@ -111,8 +111,8 @@ def json_object(line: str, where: str) -> dict[str, Any]:
 def folded(text: str) -> str:
     r"""*text* with white space and case folded, to be compared.
 
-    >>> folded("Kept for\n35 days.")
-    'kept for 35 days.'
+    >>> folded("Stored for\n35 days.")
+    'stored for 35 days.'
     """
     return " ".join(text.split()).casefold()
 

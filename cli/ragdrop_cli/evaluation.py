@@ -227,7 +227,7 @@ def evaluate(
     fields = {"vaults": vault_list(vault), "limit": limit, "min_relevance": min_relevance}
     if prompt:
         if compare is not None or answers:
-            raise ConfigurationError("--prompt compares answers by itself: leave out --compare and --answers")
+            raise ConfigurationError("--prompt compares answers already: leave out --compare and --answers")
         prompts = prompts_by_name(prompt)
         with session_of(context).client() as client:
             compare_prompts(client, questions, prompts, {**fields, "stage": stage}, gate, save, as_json=as_json)

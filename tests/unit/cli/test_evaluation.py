@@ -215,7 +215,7 @@ def test_two_prompts_are_compared_by_facts_verdicts_citations_tokens_and_cost(pr
         "completion_tokens": 20,
         "cost": 0.002,
     }
-    changed = ("right", "fact_held", "true", "answers_yes", "answers_no")
+    changed = ("right", "fact_found", "true", "answers_yes", "answers_no")
     assert {name: first["measures"][name] for name in same} == same
     assert {name: second["measures"][name] for name in same} == same
     assert [first["measures"][name] for name in changed] == [2, 0, 0, 0, 2]
