@@ -79,7 +79,7 @@ def test_throttles_are_looked_at_for_all_functions_at_once() -> None:
 
 def test_the_cost_page_counts_the_alarms_and_metrics_that_there_are() -> None:
     used = {"prompt_tokens": 1, "embedding_tokens": 1, "reader_pairs": 1, "reader_ms": 1.0, "cost": 1.0}
-    of_a_question = metrics_of(QueryReport("ask", "acme", 1.0, **used))  # type: ignore[arg-type] # each of its own
+    of_a_question = metrics_of(QueryReport("ask", "acme", 1.0, **used))  # type: ignore[arg-type] # floats
 
     assert len(ALARMS) == cost.ALARMS
     assert len({*of_a_question, "IndexedDocuments", "FailedDocuments"}) == cost.METRICS

@@ -56,7 +56,7 @@ def verdicts(answer: Answer) -> tuple[list[str], str, bool]:
 ANSWERED = (["verified"], "yes", True)
 
 
-def test_words_alone_at_level_2_are_read_too(world: World) -> None:
+def test_what_words_found_at_level_2_is_read_too(world: World) -> None:
     world.put("team/pump.md", HELD)
     world.embedder.fail_with = EmbeddingServiceError("away", service="embedding")
 

@@ -26,7 +26,7 @@ class PrefersMills(WordReader):
 
 
 def filled(reader: WordReader | None) -> World:
-    """A world in which words alone put the wrong document first."""
+    """A world in which the words put the wrong document first."""
     world = World(reader=reader) if reader is not None else World()
     world.put("team/words.md", "What is the pump code of the old mill? Nobody knows the code of the pump.")
     world.put("team/answer.md", "The miller opens the old pump by 4711.")
