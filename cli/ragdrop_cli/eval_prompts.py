@@ -78,7 +78,8 @@ class PromptOutcome:
         if not self.answered:
             return "abstained, rightly" if self.right else "abstained"
         said = ["right" if self.right else "wrong", *(() if self.is_true else ("not supported",))]
-        return ", ".join([*said, *(["does not answer"] if self.answers_question == "no" else [])])
+        doubt = {"no": "does not answer", "unsure": "may not answer"}.get(self.answers_question)
+        return ", ".join([*said, *([doubt] if doubt else [])])
 
 
 def prompt_outcome(question: EvalQuestion, reply: Mapping[str, Any]) -> PromptOutcome:
@@ -127,7 +128,7 @@ def prompt_measures(outcomes: Sequence[PromptOutcome]) -> dict[str, float | int 
         "fact_found": sum(one.fact_found is True for one in outcomes),
         "cited_right": sum(one.cited_right is True for one in outcomes),
         "true": sum(one.is_true for one in answered),
-        **{f"answers_{state}": _states(answered, state) for state in ("yes", "no", "unchecked")},
+        **{f"answers_{state}": _states(answered, state) for state in ("yes", "unsure", "no", "unchecked")},
         **{name: total(name) for name in ("prompt_tokens", "completion_tokens", "cost")},
     }
 

@@ -60,7 +60,10 @@ def test_there_are_six_tools(reported: dict[str, Any]) -> None:
                 "as_of answer_anyway"
             ),
         ),
-        ("rag_context_search", "query limit rerank category session_id content_type doc_types vaults attributes agent as_of"),
+        (
+            "rag_context_search",
+            "query limit rerank category session_id content_type doc_types vaults attributes agent as_of",
+        ),
         ("rag_context_index", "content content_type session_id source metadata vault"),
         ("rag_context_health", ""),
         ("rag_context_stats", "time_range"),
