@@ -1,17 +1,11 @@
-"""Every request to OpenSearch is signed as AWS's specification says: a domain that checks each one lets it pass.
-
-The check follows "Create a signed AWS API request" (docs.aws.amazon.com, IAM user guide) with hmac and hashlib alone.
-"""
+"""Every request to OpenSearch is signed as AWS's specification says: a domain that checks each one lets it pass."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qsl, quote
 
 import httpx
 import pytest
@@ -23,37 +17,11 @@ from ragdrop.errors import DatabaseError
 from ragdrop.resilience.breakers import Retries, RetryRules
 from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from tests.contract.opensearch_node import opensearch_url, piece, soon
+from tests.sigv4 import signature
 
 ACCESS_KEY, SECRET_KEY, REGION = "AKEXAMPLE", "not/a+real=secret", "eu-central-1"
 REF = IndexRef("acme", "ragdrop-v1-signed-2-1", 2)
 ODD = "a b/ü+(1)%20.md"  # a path that has to be encoded
-
-
-def signature(method: str, target: str, headers: dict[str, str], body: bytes) -> str:
-    """What the signature of a request must be, by the access key's secret."""
-    parts = dict(part.split("=", 1) for part in headers["authorization"].partition(" ")[2].split(", "))
-    _, day, region, service, end = parts["Credential"].split("/")
-    path, _, query = target.partition("?")
-    pairs = sorted((quote(n, safe="-_.~"), quote(v, safe="-_.~")) for n, v in parse_qsl(query, keep_blank_values=True))
-    signed = parts["SignedHeaders"].split(";")
-    canonical = "\n".join(
-        [
-            method,
-            quote(path, safe="/-_.~"),  # a second time: the path of any service but S3 is encoded twice
-            "&".join(f"{name}={value}" for name, value in pairs),
-            *(f"{name}:{' '.join(headers[name].split())}" for name in signed),
-            "",
-            parts["SignedHeaders"],
-            hashlib.sha256(body).hexdigest(),
-        ]
-    )
-    hashed = hashlib.sha256(canonical.encode()).hexdigest()
-    key = f"AWS4{SECRET_KEY}".encode()
-    for part in (day, region, service, end):
-        key = hmac.digest(key, part.encode(), "sha256")
-    scope = f"{day}/{region}/{service}/{end}"
-    text = f"AWS4-HMAC-SHA256\n{headers['x-amz-date']}\n{scope}\n{hashed}"
-    return hmac.new(key, text.encode(), "sha256").hexdigest()
 
 
 @contextmanager
@@ -69,7 +37,7 @@ def domain(node: str) -> Iterator[tuple[str, list[str]]]:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             headers = {name.casefold(): value for name, value in self.headers.items()}
             given = headers.get("authorization", "").rpartition("Signature=")[2]
-            if not given or given != signature(self.command, self.path, headers, body):
+            if not given or given != signature(self.command, self.path, headers, body, secret=SECRET_KEY):
                 self._answer(403, b'{"message":"The request signature we calculated does not match"}')
                 return
             passed.append(f"{self.command} {self.path}")
