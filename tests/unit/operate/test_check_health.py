@@ -202,3 +202,10 @@ def test_a_dependency_that_hangs_is_given_up_and_keeps_none_of_the_others(world:
     assert 1_900 < found.latency_ms < 5_000
     assert (found.dependencies["chat"].status, found.dependencies["chat"].latency_ms) == ("unavailable", None)
     assert statuses(found)["index"] == "healthy"
+
+
+@pytest.mark.parametrize(("reason", "status"), [("empty", "healthy"), ("unreachable", "unavailable")])
+def test_a_model_that_is_not_done_thinking_after_one_token_is_well(world: World, reason: str, status: str) -> None:
+    world.chat.fail_with = GenerationError("no text", service="chat", reason=reason)
+
+    assert look(world, deep=True).dependencies["chat"].status == status

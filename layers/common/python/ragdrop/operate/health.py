@@ -14,7 +14,7 @@ from typing import Literal
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.tenants import Tenant
-from ragdrop.errors import ConfigurationError, DependencyError
+from ragdrop.errors import ConfigurationError, DependencyError, GenerationError
 from ragdrop.ports.indexes import ChunkIndex, IndexFaults
 from ragdrop.ports.model_services import ChatModel, Embedder, Message, ModelList
 from ragdrop.ports.object_store import ObjectStore
@@ -260,7 +260,11 @@ def chat_probe(models: ModelList, chat: ChatModel, names: Sequence[str]) -> Prob
 
     def probe(look: Look) -> ProbeResult:
         if look.deep:
-            chat.complete([Message("user", PING)], max_tokens=1, deadline=look.deadline)
+            try:
+                chat.complete([Message("user", PING)], max_tokens=1, deadline=look.deadline)
+            except GenerationError as exc:
+                if exc.details.get("reason") != "empty":  # a model that reasons is not done thinking
+                    raise
             return ProbeResult()
         return _listed(models.models(look.deadline), names)
 
