@@ -20,6 +20,16 @@ REASONS = {
     "paths of the domain's indexes, whose names the tenants' items hold": re.compile(
         r"\$\{IndexDomain\.Arn\}/\*(/_msearch|/_count|/_refresh|/_delete_by_query)?"
     ),
+    "a named model or profile of Bedrock, wherever bedrock:REGION calls it": re.compile(
+        r"arn:(\$\{AWS::Partition\}|\*):bedrock:\*:(\$\{AWS::AccountId\}|\*)?:"
+        r"(foundation-model/|inference-profile/)(\$\{EmbeddingModel\}|[a-z.:0-9-]*[0-9])?"
+    ),
+    "the default project of the account, in the region of bedrock:REGION": re.compile(
+        r"arn:\$\{AWS::Partition\}:bedrock:\*:\$\{AWS::AccountId\}:project/default"
+    ),
+    "models behind a named profile of Bedrock: the statement's condition names it": re.compile(
+        r"arn:\$\{AWS::Partition\}:bedrock:\*::foundation-model/\*, by the profile"
+    ),
 }
 
 
@@ -38,13 +48,21 @@ def unreasoned(resources: dict[str, Resource]) -> list[str]:
             continue
         found += [f"{name}: action {action}" for action in listed(statement["Action"]) if "*" in action]
         for resource in listed(statement["Resource"]):
-            text = resource_text(resource)
+            text = resource_text(resource, statement)
             if "*" in text and not any(reason.fullmatch(text) for reason in REASONS.values()):
                 found.append(f"{name}: resource {text}")
     return found
 
 
-def resource_text(resource: Any) -> str:
+def resource_text(resource: Any, statement: Resource) -> str:
+    """A resource as the template writes it; of a list that is joined, what each begins with."""
+    through = statement.get("Condition", {}).get("StringLike", {}).get("bedrock:InferenceProfileArn")
+    if isinstance(resource, dict) and "Fn::Split" in resource:
+        [first, joined] = resource["Fn::Split"][1]["Fn::Join"][1]
+        assert joined["Fn::Join"][0] == f",{first}"
+        return str(first)
+    if through and isinstance(resource, dict):
+        return f"{resource['Fn::Sub']}, by the profile"
     if isinstance(resource, dict):
         inner = resource.get("Fn::Sub") or resource.get("Fn::GetAtt") or resource.get("Ref") or str(resource)
         return str(inner[0] if isinstance(inner, list) else inner)
@@ -57,7 +75,7 @@ def test_no_wildcard_stands_without_a_reason(template: Resource) -> None:
 
 def test_every_reason_is_needed(template: Resource) -> None:
     texts = [
-        resource_text(resource)
+        resource_text(resource, statement)
         for _, statement in allowed_statements(template["Resources"])
         for resource in listed(statement["Resource"])
     ]

@@ -19,6 +19,7 @@ BY_OTHERS = {
     "secretsmanager:": "the first use of a secret: tests/unit/wiring",
     "ssm:": "the first use of a secret: tests/unit/wiring",
     "textract:": "ingest, where OcrUrl is textract: tests/unit/models/test_text_recognizers.py, over a fake",
+    "bedrock:": "signed requests, where a model's address is bedrock: tests/aws/test_bedrock_rights.py",
     "es:": "signed requests: tests/opensearch/test_opensearch_rights.py",
 }
 BY_THE_POLLER = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragdrop.config import DEPLOYMENT_SETTINGS, DOCUMENT_KEY, Settings
+from ragdrop.config import DEPLOYMENT_SETTINGS, DOCUMENT_KEY, Settings, bedrock_region
 from ragdrop.domain.settings import Tunables
 from ragdrop.errors import ConfigurationError
 from tests.world import ENVIRONMENT
@@ -145,3 +145,46 @@ def test_the_document_takes_every_setting_but_those_of_the_stack() -> None:
         *("index_password", "embedding_model", "embedding_dimension", "chat_models", "cors_allow_origins"),
         *("jwt_issuer", "jwt_audience", "stage", "release", "tracing"),
     }
+
+
+BEDROCK = {"EMBEDDING_URL": "bedrock", "EMBEDDING_MODEL": "amazon.titan-embed-text-v2:0", "EMBEDDING_DIMENSION": "512"}
+
+
+@pytest.mark.parametrize("name", ["CHAT_URL", "EMBEDDING_URL", "RERANK_URL"])
+@pytest.mark.parametrize(
+    ("text", "region"), [("bedrock", ""), ("bedrock:eu-central-1", "eu-central-1"), ("bedrock:us-gov-west-1", None)]
+)
+def test_a_model_may_be_one_of_bedrock_in_the_functions_region_or_another(
+    name: str, text: str, region: str | None
+) -> None:
+    settings = Settings.from_environment(REQUIRED | BEDROCK | {name: text})
+
+    found = bedrock_region(getattr(settings, name.lower()))
+    assert found == (text.partition(":")[2] if region is None else region)
+
+
+@pytest.mark.parametrize("text", ["bedrock:", "bedrock:Frankfurt", "bedrocks", "bedrock:eu-central-1/v1"])
+def test_a_region_that_cannot_be_one_is_refused(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"CHAT_URL: .* is not allowed \(bedrock, bedrock:REGION"):
+        Settings.from_environment(REQUIRED | {"CHAT_URL": text})
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"EMBEDDING_DIMENSION": "384"}, "EMBEDDING_DIMENSION: 384 is not one of 256, 512, 1024 of amazon.titan"),
+        ({"EMBEDDING_MODEL": "cohere.embed-english-v3"}, "EMBEDDING_DIMENSION: 512 is not one of 1024 of cohere"),
+        (
+            {"EMBEDDING_MODEL": "all-MiniLM-L6-v2"},
+            "EMBEDDING_MODEL: 'all-MiniLM-L6-v2' of Bedrock is not one of amazon",
+        ),
+        (
+            {"RERANK_URL": "bedrock", "RERANK_MODEL": "jina"},
+            "rerank_model: 'jina' of Bedrock is not one of cohere.rerank",
+        ),
+    ],
+)
+def test_a_model_that_bedrock_does_not_have_is_a_problem_of_the_settings(changes: dict[str, str], problem: str) -> None:
+    assert Settings.from_environment(REQUIRED | BEDROCK).embedding_dimension == 512
+    with pytest.raises(ConfigurationError, match=problem):
+        Settings.from_environment(REQUIRED | BEDROCK | changes)

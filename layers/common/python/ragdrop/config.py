@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, Literal
 
-from ragdrop.domain.models import EmbeddingSpace, model_window_tokens
+from ragdrop.domain.models import BEDROCK_DIMENSIONS, BEDROCK_RERANKERS, EmbeddingSpace, model_window_tokens, of_model
 from ragdrop.domain.settings import (
     AUTO,
     FLAG,
@@ -60,6 +61,8 @@ def _are_prices(value: Any) -> bool:
 HTTP = "https?://.+"
 TEXT = matching(".+", "a text")
 URL = matching(HTTP, "an address that starts with http:// or https://")
+BEDROCK = r"bedrock(?::([a-z]{2,3}(?:-[a-z]+)+-\d))?"
+MODEL_URL = matching(f"{BEDROCK}|{HTTP}", "bedrock, bedrock:REGION, or an address that starts with http:// or https://")
 INDEX = matching(f"s3://|{HTTP}", "s3:// alone, for the index in STATE_BUCKET, or the URL of an OpenSearch")
 OCR = matching(f"{TEXTRACT}|{HTTP}", "textract, or an address that starts with http:// or https://")
 JWKS = matching(r"https://.+|http://(127\.0\.0\.1|localhost):.+", "an address that starts with https://")
@@ -69,6 +72,35 @@ ORIGIN = r"\*|https?://[A-Za-z0-9.-]+(:\d{1,5})?"
 ORIGINS = _words(ORIGIN, "* or origins https://HOST[:PORT] without a path, with commas between them", least=0)
 PRICES = AllowedValues('JSON by model, such as {"gpt-4o-mini": [0.15, 0.60]}', _are_prices, json.loads)
 DAY_S = 86_400
+
+
+def bedrock_region(url: str | None) -> str | None:
+    """The region that a model's address names if it is Amazon Bedrock, empty for the function's own; else None.
+
+    >>> bedrock_region("bedrock:eu-west-1"), bedrock_region("bedrock"), bedrock_region("http://127.0.0.1/v1")
+    ('eu-west-1', '', None)
+    """
+    found = re.fullmatch(BEDROCK, url or "")
+    return None if found is None else found[1] or ""
+
+
+def _problems_of_bedrock(values: Mapping[str, Any]) -> list[str]:
+    """Which models and dimensions Amazon Bedrock does not have, or ragdrop does not call."""
+    found = []
+    model, dimension = values.get("embedding_model"), values.get("embedding_dimension")
+    if model and dimension and bedrock_region(values.get("embedding_url")) is not None:
+        lengths = of_model(model, BEDROCK_DIMENSIONS)
+        if lengths is None:
+            known = ", ".join(BEDROCK_DIMENSIONS)
+            found.append(f"EMBEDDING_MODEL: {model!r} of Bedrock is not one of {known}")
+        elif dimension not in lengths:
+            found.append(f"EMBEDDING_DIMENSION: {dimension} is not one of {', '.join(map(str, lengths))} of {model}")
+    reranker = values.get("rerank_model")
+    if reranker and bedrock_region(values.get("rerank_url")) is not None and reranker not in BEDROCK_RERANKERS:
+        found.append(f"rerank_model: {reranker!r} of Bedrock is not one of {', '.join(BEDROCK_RERANKERS)}")
+    return found
+
+
 SECONDS = number(1, 3_600)
 TIMEOUT = number(1, 600)
 MILLISECONDS = whole(1, 60_000)
@@ -86,7 +118,9 @@ class Settings(Tunables):
     index_url: str = setting(BUCKET_URL, INDEX, "The chunk index", STACK)
     index_password: str | None = setting(None, SECRET, "Password of an OpenSearch with basic authentication", STACK)
 
-    embedding_url: str = setting(..., URL, "Embedding service with the OpenAI protocol, up to and with /v1", STACK)
+    embedding_url: str = setting(
+        ..., MODEL_URL, "Embedding service with the OpenAI protocol, up to and with /v1; or Amazon Bedrock", STACK
+    )
     embedding_model: str = setting(..., TEXT, "Its model, for new tenants", STACK)
     embedding_dimension: int = setting(..., whole(8, 4_096), "Length of the model's vectors", STACK)
     embedding_api_key: str | None = setting(None, SECRET, "Key of the embedding service", STACK)
@@ -100,7 +134,9 @@ class Settings(Tunables):
     embedding_query_prefix: str = setting("", TEXT, "Put before each question, for new tenants")
     embedding_passage_prefix: str = setting("", TEXT, "Put before each passage, for new tenants")
 
-    chat_url: str = setting(..., URL, "Chat service with the OpenAI protocol, up to and with /v1", STACK)
+    chat_url: str = setting(
+        ..., MODEL_URL, "Chat service with the OpenAI protocol, up to and with /v1; or Amazon Bedrock", STACK
+    )
     chat_models: tuple[str, ...] = setting(..., MODELS, "Its models; the first is the default", STACK)
     chat_api_key: str | None = setting(None, SECRET, "Key of the chat service", STACK)
     chat_timeout_s: float = setting(60, TIMEOUT, "Seconds of an attempt, at most the request's own deadline")
@@ -115,7 +151,9 @@ class Settings(Tunables):
     ocr_url: str | None = setting(
         None, OCR, "Reads pictures and scanned pages ([OCR](formats.md#ocr)): Textract, or `POST /recognize`", STACK
     )
-    rerank_url: str | None = setting(None, URL, "A reranker with `POST /rerank`, up to and with /v1", STACK)
+    rerank_url: str | None = setting(
+        None, MODEL_URL, "A reranker with `POST /rerank`, up to and with /v1; or Amazon Bedrock", STACK
+    )
     rerank_api_key: str | None = setting(None, SECRET, "Key of the reranker", STACK)
     rerank_model: str | None = setting(None, TEXT, "Its model; if unset the reranker's default")
     reader_url: str | None = setting(None, URL, "A reader with `POST /read`, up to and with /v1", STACK)
@@ -187,6 +225,7 @@ class Settings(Tunables):
             problems.append("JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL must be set together")
         if values.get("verifier") == "reader" and not values.get("reader_url"):
             problems.append("VERIFIER: reader needs READER_URL, a server with POST /read; without one choose vectors")
+        problems += _problems_of_bedrock(values)
         if problems:
             raise ConfigurationError("the settings are not usable:\n" + "\n".join(problems))
         return cls(**values | {name: None for name, value in values.items() if value == AUTO})

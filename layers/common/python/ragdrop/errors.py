@@ -33,6 +33,7 @@
     - IssuerError                   DATABASE_ERROR (the keys of the tokens' issuer)
     - GenerationError               GENERATION_ERROR
     - ModelNotFoundError            MODEL_NOT_FOUND -> 502
+    - ModelAccessError              MODEL_NOT_FOUND -> 502 (the account, or the role, may not use it)
     - CircuitOpenError              CIRCUIT_OPEN
     - DeadlineError                 TIMEOUT -> 504
     - ScanUnfinishedError           never leaves: ingest continues with the scan
@@ -272,6 +273,16 @@ class ModelNotFoundError(DependencyError):
     """The endpoint does not have the model; `model` and `install` say which and how to get it."""
 
     code = "MODEL_NOT_FOUND"
+
+
+class ModelAccessError(ModelNotFoundError):
+    """The model exists, and may not be called: `reason` is `access` for the account, `role` for the caller's role."""
+
+
+THROTTLED = "throttled"
+"""The reason of an error: the account's quota for the model is used up."""
+GUARDRAIL = "guardrail"
+"""The reason of a GenerationError: a guardrail of Amazon Bedrock withheld the answer."""
 
 
 class CircuitOpenError(DependencyError):

@@ -14,7 +14,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ragdrop.config import TEXTRACT, Settings
+from ragdrop.config import TEXTRACT, Settings, bedrock_region
+from ragdrop.domain.models import BEDROCK_RERANKERS
 from ragdrop.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ragdrop.ports.answer_services import ClaimVerifier, Prompter, Receipts
     from ragdrop.ports.indexes import ChunkIndex, ManifestStore
     from ragdrop.ports.message_queue import MessageQueue, WiringProbe
-    from ragdrop.ports.model_services import ChatModel, Embedder, ModelList, Reader
+    from ragdrop.ports.model_services import ChatModel, Embedder, ModelCatalogue, ModelList, Reader
     from ragdrop.ports.object_store import ObjectStore
     from ragdrop.ports.reading import Parser, Splitter, TextRecognizer
     from ragdrop.ports.registry import HopLimits, Registry, RequestCounts, TokenVerifier
@@ -212,13 +213,23 @@ class Ports:
 
     @cached_property
     def embedder(self) -> Embedder:
+        settings = self.settings
+        size, concurrency = settings.embedding_batch_size, settings.embedding_concurrency
+        region = bedrock_region(settings.embedding_url)
+        if region is not None:
+            from ragdrop.models.bedrock import BedrockEmbedder
+
+            http, model = self._bedrock(region, settings.embedding_timeout_s), settings.embedding_model
+            return BedrockEmbedder(http, model=model, batch_size=size, concurrency=concurrency)
         from ragdrop.models.embedder import OpenAiEmbedder
 
-        size, concurrency = self.settings.embedding_batch_size, self.settings.embedding_concurrency
         return OpenAiEmbedder(self._embedding_http, batch_size=size, concurrency=concurrency)
 
     @cached_property
     def embedding_models(self) -> ModelList:
+        region = bedrock_region(self.settings.embedding_url)
+        if region is not None:
+            return self._bedrock_models(region, "embedding")
         from ragdrop.models.http import OpenAiModelList
 
         return OpenAiModelList(self._embedding_http, service="embedding")
@@ -232,10 +243,23 @@ class Ports:
     def chat(self) -> ChatModel:
         from ragdrop.models.chat import OpenAiChatModel
 
-        return OpenAiChatModel(self._chat_http, models=self.settings.chat_models)
+        models, region = self.settings.chat_models, bedrock_region(self.settings.chat_url)
+        if region is None:
+            return OpenAiChatModel(self._chat_http, models=models)
+        from ragdrop.models.bedrock import refusals_of
+        from ragdrop.models.converse import BedrockChatModel, ConverseChatModel
+
+        timeout_s = self.settings.chat_timeout_s
+        route = self._bedrock(region, timeout_s, path="/openai/v1")
+        by_openai = OpenAiChatModel(route, models=models, thinks=True, refusal=refusals_of("chat"))
+        by_converse = ConverseChatModel(self._bedrock(region, timeout_s), models=models)
+        return BedrockChatModel(by_openai, by_converse, models=models)
 
     @cached_property
     def chat_models(self) -> ModelList:
+        region = bedrock_region(self.settings.chat_url)
+        if region is not None:
+            return self._bedrock_models(region, "chat")
         from ragdrop.models.http import OpenAiModelList
 
         return OpenAiModelList(self._chat_http, service="chat")
@@ -249,6 +273,11 @@ class Ports:
         settings = self.settings
         if settings.rerank_url is None:
             return None
+        region = bedrock_region(settings.rerank_url)
+        if region is not None:
+            from ragdrop.models.bedrock import BedrockReranker
+
+            return BedrockReranker(self._bedrock(region, RERANK_TIMEOUT_S), model=settings.rerank_model)
         from ragdrop.models.reranker import HttpReranker
 
         http = self._http(settings.rerank_url, settings.rerank_api_key, RERANK_TIMEOUT_S)
@@ -333,6 +362,37 @@ class Ports:
 
         return OpenAiHttp(url, api_key=_secret(key), timeout_s=timeout_s, retries=self._retries())
 
+    def _bedrock(self, region: str, timeout_s: float, *, path: str = "/model") -> OpenAiHttp:
+        """A client of bedrock-runtime that signs with the role's credentials."""
+        from ragdrop.models.http import OpenAiHttp
+        from ragdrop.stores.aws.clients import signed_endpoint
+
+        endpoint = signed_endpoint("bedrock-runtime", region)
+        url, sign = f"{endpoint.url}{path}", endpoint.sign
+        return OpenAiHttp(url, api_key=_secret(None), timeout_s=timeout_s, retries=self._retries(), sign=sign)
+
+    def _bedrock_models(self, region: str, service: str) -> ModelList:
+        from ragdrop.models.bedrock import BedrockModelList
+
+        return BedrockModelList(self._bedrock(region, READER_TIMEOUT_S), service=service)
+
+    @cached_property
+    def catalogue(self) -> ModelCatalogue | None:
+        """What the account has of the models of Amazon Bedrock; None where no address names it."""
+        settings = self.settings
+        rerankers = (settings.rerank_model or BEDROCK_RERANKERS[0],)
+        named = (
+            (settings.chat_url, settings.chat_models),
+            (settings.embedding_url, (settings.embedding_model,)),
+            (settings.rerank_url, rerankers),
+        )
+        found = [(region, model) for url, models in named for model in models for region in _regions(url)]
+        if not found:
+            return None
+        from ragdrop.stores.aws.deployment import BedrockCatalogue
+
+        return BedrockCatalogue(found)
+
     def _retries(self) -> Retries:
         """Retries of one dependency, with a budget for it alone."""
         from ragdrop.resilience.breakers import Retries, RetryRules
@@ -391,6 +451,12 @@ class Ports:
         from ragdrop.resilience.breakers import guarded
 
         return guarded(port, dependency, self.breakers)
+
+
+def _regions(url: str | None) -> list[str]:
+    """The region of Amazon Bedrock that an address names; none of another address."""
+    region = bedrock_region(url)
+    return [] if region is None else [region]
 
 
 def _secret(reference: str | None) -> Callable[[], str | None]:

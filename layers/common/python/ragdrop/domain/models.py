@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 DEFAULT_WINDOW_TOKENS = 512  # the window of BERT-like encoders, which most small models are
 
@@ -23,8 +23,52 @@ WINDOW_TOKENS = {
     "text-embedding-3-small": 8_191,
     "text-embedding-3-large": 8_191,
     "text-embedding-ada-002": 8_191,
-    "amazon.titan-embed-text-v2:0": 8_192,
+    "amazon.titan-embed-text-v2": 8_192,
+    "cohere.embed-english-v3": 400,  # 512, but a text has at most 2,048 characters: five a token
+    "cohere.embed-multilingual-v3": 400,
+    "cohere.embed-v4": 128_000,
 }
+
+# Lengths of vectors that the embedding models of Amazon Bedrock make, from its user guide; others are not called.
+BEDROCK_DIMENSIONS = {
+    "amazon.titan-embed-text-v2": (256, 512, 1_024),
+    "cohere.embed-english-v3": (1_024,),
+    "cohere.embed-multilingual-v3": (1_024,),
+    "cohere.embed-v4": (256, 512, 1_024, 1_536),
+}
+BEDROCK_RERANKERS = ("cohere.rerank-v3-5:0", "amazon.rerank-v1:0")
+"""The rerankers of Amazon Bedrock; the first is the default."""
+_PROFILE = re.compile(r"(?:global|apac|us-gov|[a-z]{2})\.(?=[a-z0-9-]+\.)")
+
+T = TypeVar("T")
+
+
+def foundation_model(model: str) -> str:
+    """The model's own name: no organisation or ARN in front, and no region of an inference profile, in lower case.
+
+    >>> foundation_model("eu.anthropic.claude-haiku-4-5-20251001-v1:0"), foundation_model("qwen/Qwen2.5:7b")
+    ('anthropic.claude-haiku-4-5-20251001-v1:0', 'qwen2.5:7b')
+    """
+    return _PROFILE.sub("", model.lower().rsplit("/", 1)[-1], count=1)
+
+
+def is_profile(model: str) -> bool:
+    """Whether *model* names a cross-region inference profile of Amazon Bedrock.
+
+    >>> is_profile("us.amazon.nova-micro-v1:0"), is_profile("amazon.nova-micro-v1:0")
+    (True, False)
+    """
+    return _PROFILE.match(model.lower()) is not None
+
+
+def of_model(model: str, table: Mapping[str, T]) -> T | None:
+    """The entry of *table* for a model's own name, with its tag or without; None without an entry.
+
+    >>> of_model("us.cohere.embed-v4:0", BEDROCK_DIMENSIONS)
+    (256, 512, 1024, 1536)
+    """
+    name = foundation_model(model)
+    return table.get(name) or table.get(name.split(":", 1)[0])
 
 
 def model_window_tokens(model: str) -> int:
@@ -35,8 +79,7 @@ def model_window_tokens(model: str) -> int:
     >>> model_window_tokens("sentence-transformers/all-MiniLM-L6-v2"), model_window_tokens("nomic-embed-text:latest")
     (256, 2048)
     """
-    name = model.lower().rsplit("/", 1)[-1]
-    return WINDOW_TOKENS.get(name) or WINDOW_TOKENS.get(name.split(":", 1)[0], DEFAULT_WINDOW_TOKENS)
+    return of_model(model, WINDOW_TOKENS) or DEFAULT_WINDOW_TOKENS
 
 
 DEFAULT_CHAT_WINDOW_TOKENS = 1_000_000  # an unknown model is not limited: MAX_CONTEXT_TOKENS says what it gets
@@ -63,6 +106,32 @@ CHAT_WINDOW_TOKENS = {
     "gpt-4o-mini": 128_000,
     "gpt-4.1": 1_047_576,
     "gpt-4.1-mini": 1_047_576,
+    "amazon.nova-micro-v1": 128_000,
+    "amazon.nova-lite-v1": 300_000,
+    "amazon.nova-pro-v1": 300_000,
+    "anthropic.claude-3-haiku-20240307-v1": 200_000,
+    "anthropic.claude-haiku-4-5-20251001-v1": 200_000,
+    "anthropic.claude-sonnet-4-5-20250929-v1": 200_000,
+    "meta.llama3-1-8b-instruct-v1": 128_000,
+    "openai.gpt-oss-20b-1": 128_000,
+    "openai.gpt-oss-120b-1": 128_000,
+}
+# USD for a million tokens read and written, where `chat_prices` has none: Amazon Bedrock's list, on demand, us-east-1.
+# Other regions and profiles within one geography differ by up to a third.
+LIST_PRICES = {
+    "amazon.titan-embed-text-v2": (0.02, 0.0),
+    "cohere.embed-english-v3": (0.10, 0.0),
+    "cohere.embed-multilingual-v3": (0.10, 0.0),
+    "cohere.embed-v4": (0.12, 0.0),
+    "amazon.nova-micro-v1": (0.035, 0.14),
+    "amazon.nova-lite-v1": (0.06, 0.24),
+    "amazon.nova-pro-v1": (0.80, 3.20),
+    "anthropic.claude-3-haiku-20240307-v1": (0.25, 1.25),
+    "anthropic.claude-haiku-4-5-20251001-v1": (1.00, 5.00),
+    "anthropic.claude-sonnet-4-5-20250929-v1": (3.00, 15.00),
+    "meta.llama3-1-8b-instruct-v1": (0.22, 0.22),
+    "openai.gpt-oss-20b-1": (0.07, 0.30),
+    "openai.gpt-oss-120b-1": (0.15, 0.60),
 }
 
 
@@ -72,9 +141,7 @@ def chat_window_tokens(model: str) -> int:
     >>> chat_window_tokens("mistral:7b"), chat_window_tokens("gpt-4o"), chat_window_tokens("ours")
     (32768, 128000, 1000000)
     """
-    name = model.lower().rsplit("/", 1)[-1]
-    known = CHAT_WINDOW_TOKENS.get(name) or CHAT_WINDOW_TOKENS.get(name.split(":", 1)[0])
-    return known or DEFAULT_CHAT_WINDOW_TOKENS
+    return of_model(model, CHAT_WINDOW_TOKENS) or DEFAULT_CHAT_WINDOW_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +173,15 @@ USED = ("prompt_tokens", "completion_tokens", "embedding_tokens", "reader_pairs"
 """What calls of models use, by the names of `spent`."""
 
 
+def price_of(model: str, prices: Mapping[str, tuple[float, float]]) -> tuple[float, float] | None:
+    """What a million tokens of *model*, read and written, cost by *prices*, else by `LIST_PRICES`; None if unknown.
+
+    >>> price_of("eu.amazon.nova-lite-v1:0", {}), price_of("m", {"m": (2.0, 10.0)}), price_of("m", {})
+    ((0.06, 0.24), (2.0, 10.0), None)
+    """
+    return prices.get(model) or of_model(model, LIST_PRICES)
+
+
 def spent(calls: Sequence[ModelCall], prices: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
     """Tokens, pairs, milliseconds and cost of all *calls*, by the names that answers and reports use.
 
@@ -114,7 +190,7 @@ def spent(calls: Sequence[ModelCall], prices: Mapping[str, tuple[float, float]])
 
     Args:
         calls: Of one question.
-        prices: By model, of a million tokens read and written.
+        prices: By model, of a million tokens read and written; `LIST_PRICES` where a model has none.
 
     >>> calls = [ModelCall("m", 1_000, 20), ModelCall("m", 500, 0), ModelCall("e", 9, kind="embedding")]
     >>> spent([*calls, ModelCall("r", kind="reader", pairs=2, ms=7.25)], {"m": (2.0, 10.0)})
@@ -127,13 +203,15 @@ def spent(calls: Sequence[ModelCall], prices: Mapping[str, tuple[float, float]])
     chats, embeddings, readers = by_kind.values()
     counted = all(None not in (call.prompt_tokens, call.completion_tokens) for call in chats)
     embedded = [call.prompt_tokens for call in embeddings]
-    priced = [call for call in (*chats, *embeddings) if call.model in prices]
+    priced = [call for call in (*chats, *embeddings) if price_of(call.model, prices)]
     cost = None
-    if priced and counted and all(call.model in prices for call in chats):
+    if priced and counted and all(call in priced for call in chats):
         millionths = sum(
             (used or 0) * each
             for call in priced
-            for used, each in zip((call.prompt_tokens, call.completion_tokens), prices[call.model], strict=True)
+            for used, each in zip(
+                (call.prompt_tokens, call.completion_tokens), price_of(call.model, prices) or (), strict=True
+            )
         )
         cost = round(millionths / 1_000_000, 6)
     return {

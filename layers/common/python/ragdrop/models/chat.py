@@ -6,6 +6,7 @@ reasoning models are no part of the answer.
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, TypeVar
@@ -13,13 +14,18 @@ from typing import Any, TypeVar
 import httpx
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.errors import CONTEXT_LENGTH, DeadlineError, DependencyError, GenerationError
+from ragdrop.errors import CONTEXT_LENGTH, GUARDRAIL, DeadlineError, DependencyError, GenerationError
 from ragdrop.models.http import OpenAiHttp, missing_model, problem
 from ragdrop.ports.model_services import Completion, Message
 
 SERVICE = "chat"
 PATH = "/chat/completions"
 STAGE = "generate"
+GUARDRAIL_ACTION = "amazon-bedrock-guardrailAction"  # a field of Bedrock's replies on each route but Converse
+WITHHELD = (
+    "a guardrail of Amazon Bedrock withheld the answer: change its filters (Bedrock, Guardrails), or the sources that "
+    "it objects to"
+)
 ROOM_TO_THINK = 4  # times the tokens of an answer that a reasoning model gets: its thoughts count
 T = TypeVar("T")
 Changes = frozenset[str]
@@ -29,7 +35,7 @@ _REFUSED = {
     "stream_options": re.compile(r"stream_options"),
 }
 """What an endpoint says where it does not take a field as it is."""
-_TOO_LONG = re.compile(
+TOO_LONG = re.compile(
     r"context[_ ](?:length|size|window)|too long for (?:the )?requested model|prompt is too long|too large for model"
     r"|tokens to keep from the initial prompt",
     re.IGNORECASE,
@@ -39,27 +45,29 @@ _LONGEST_OPENING = len("<reasoning>")
 Pieces = Generator[str | Completion, None, None]
 
 
-class OpenAiChatModel:
-    """A ChatModel over `POST /v1/chat/completions`; *models* are tried in order while one is down or missing."""
+class ChatInOrder(ABC):
+    """A ChatModel of several; *models* are tried in order while one is down or missing."""
 
-    def __init__(self, http: OpenAiHttp, *, models: Sequence[str]) -> None:
-        self._http = http
+    def __init__(self, models: Sequence[str]) -> None:
         self._models = tuple(models)
-        self._changes: dict[str, Changes] = {}  # by model: the fields that it does not take as they are
+
+    @abstractmethod
+    def ask(self, name: str, messages: Sequence[Message], max_tokens: int, until: Deadline) -> Completion:
+        """The whole answer of one model."""
+
+    @abstractmethod
+    def pieces(
+        self, name: str, messages: Sequence[Message], max_tokens: int, until: Deadline, deadline: Deadline
+    ) -> Pieces:
+        """The answer of one model, which begins by *until* and ends by *deadline*.
+
+        Nothing at all where the endpoint refused a field, and is to be asked again without it.
+        """
 
     def complete(
         self, messages: Sequence[Message], *, max_tokens: int, deadline: Deadline, model: str | None = None
     ) -> Completion:
-        def ask(name: str, until: Deadline) -> Completion:
-            while True:
-                with _translated(until):
-                    response = self._http.post(PATH, self._body(name, messages, max_tokens), until, stage=STAGE)
-                if response.status_code == httpx.codes.OK:
-                    return _completion(response, name)
-                if not self._adapts(name, response):
-                    raise _refusal(response, name)
-
-        return self._first(ask, deadline, model)
+        return self._first(lambda name, until: self.ask(name, messages, max_tokens, until), deadline, model)
 
     def stream(
         self, messages: Sequence[Message], *, max_tokens: int, deadline: Deadline, model: str | None = None
@@ -67,7 +75,7 @@ class OpenAiChatModel:
         def begin(name: str, until: Deadline) -> tuple[str | Completion, Pieces]:
             # an answer that has begun may use all the time left, not only the share of this model
             while True:
-                pieces = self._pieces(name, self._body(name, messages, max_tokens, stream=True), until, deadline)
+                pieces = self.pieces(name, messages, max_tokens, until, deadline)
                 first = next(pieces, None)
                 if first is not None:
                     return first, pieces
@@ -77,8 +85,56 @@ class OpenAiChatModel:
             yield first
             yield from rest
 
+    def _first(self, call: Callable[[str, Deadline], T], deadline: Deadline, model: str | None) -> T:
+        """The result of the first model that is not down; each has its share of the time."""
+        names = (model,) if model else self._models
+        failed: DependencyError | None = None
+        for place, name in enumerate(names):
+            try:
+                return call(name, deadline.share(len(names) - place))
+            except DependencyError as exc:
+                failed = failed or exc
+                if exc.details.get("reason") in {"content_filter", GUARDRAIL}:
+                    break
+        assert failed is not None  # noqa: S101 - the settings require a model
+        raise failed
+
+
+class OpenAiChatModel(ChatInOrder):
+    """A ChatModel over `POST /v1/chat/completions`.
+
+    Args:
+        http: The endpoint.
+        models: Are tried in order.
+        thinks: Whether all its models reason, so that their thoughts count among the tokens of an answer.
+        refusal: The error of a reply whose status is not 200, for a model.
+    """
+
+    def __init__(
+        self,
+        http: OpenAiHttp,
+        *,
+        models: Sequence[str],
+        thinks: bool = False,
+        refusal: Callable[[httpx.Response, str], DependencyError] | None = None,
+    ) -> None:
+        super().__init__(models)
+        self._http = http
+        self._refusal = refusal or _refusal
+        self._known: Changes = frozenset({"max_tokens"} if thinks else ())
+        self._changes: dict[str, Changes] = {}  # by model: the fields that it does not take as they are
+
+    def ask(self, name: str, messages: Sequence[Message], max_tokens: int, until: Deadline) -> Completion:
+        while True:
+            with chat_errors(until):
+                response = self._http.post(PATH, self._body(name, messages, max_tokens), until, stage=STAGE)
+            if response.status_code == httpx.codes.OK:
+                return _completion(response, name)
+            if not self._adapts(name, response):
+                raise self._refusal(response, name)
+
     def _body(self, name: str, messages: Sequence[Message], max_tokens: int, *, stream: bool = False) -> dict[str, Any]:
-        changes = self._changes.get(name, frozenset())
+        changes = self._changes.get(name, self._known)
         body: dict[str, Any] = {
             "model": name,
             "messages": [{"role": message.role, "content": message.content} for message in messages],
@@ -93,8 +149,8 @@ class OpenAiChatModel:
 
     def _adapts(self, name: str, response: httpx.Response) -> bool:
         """Whether *response* refused a field that can be left out or renamed; the next request does so."""
-        known = self._changes.get(name, frozenset())
-        if response.status_code not in {400, 422} or _TOO_LONG.search(response.text):
+        known = self._changes.get(name, self._known)
+        if response.status_code not in {400, 422} or TOO_LONG.search(response.text):
             return False
         new = next(
             (field for field, said in _REFUSED.items() if field not in known and said.search(response.text)), None
@@ -102,14 +158,16 @@ class OpenAiChatModel:
         self._changes[name] = known | {new} if new else known
         return new is not None
 
-    def _pieces(self, name: str, body: dict[str, Any], until: Deadline, deadline: Deadline) -> Pieces:
-        """The pieces of an answer; none where the endpoint refused a field, and is to be asked again."""
-        with _translated(deadline), self._http.stream(PATH, body, until, limit=deadline, stage=STAGE) as response:
+    def pieces(
+        self, name: str, messages: Sequence[Message], max_tokens: int, until: Deadline, deadline: Deadline
+    ) -> Pieces:
+        body = self._body(name, messages, max_tokens, stream=True)
+        with chat_errors(deadline), self._http.stream(PATH, body, until, limit=deadline, stage=STAGE) as response:
             if response.status_code != httpx.codes.OK:
                 response.read()
                 if self._adapts(name, response):
                     return
-                raise _refusal(response, name)
+                raise self._refusal(response, name)
             if "json" in response.headers.get("content-type", ""):  # an endpoint that does not stream
                 response.read()
                 completion = _completion(response, name)
@@ -118,23 +176,13 @@ class OpenAiChatModel:
                 return
             yield from _events(_lines(response.iter_bytes()), name)
 
-    def _first(self, call: Callable[[str, Deadline], T], deadline: Deadline, model: str | None) -> T:
-        """The result of the first model that is not down; each has its share of the time."""
-        names = (model,) if model else self._models
-        failed: DependencyError | None = None
-        for place, name in enumerate(names):
-            try:
-                return call(name, deadline.share(len(names) - place))
-            except DependencyError as exc:
-                failed = failed or exc
-                if exc.details.get("reason") == "content_filter":
-                    break
-        assert failed is not None  # noqa: S101 - the settings require a model
-        raise failed
-
 
 @contextmanager
-def _translated(deadline: Deadline) -> Iterator[None]:
+def chat_errors(deadline: Deadline) -> Iterator[None]:
+    """Turn the transport's errors within the block into those of a ChatModel, which ends by *deadline*.
+
+    Raises GenerationError or DeadlineError.
+    """
     try:
         yield
     except GenerationError as exc:
@@ -144,7 +192,7 @@ def _translated(deadline: Deadline) -> Iterator[None]:
     except httpx.TimeoutException as exc:
         raise DeadlineError("the chat model did not answer in time", service=SERVICE, stage=STAGE) from exc
     except httpx.DecodingError as exc:
-        raise _unreadable() from exc
+        raise unreadable_answer() from exc
     except (httpx.TransportError, httpx.StreamError) as exc:
         if deadline.remaining_s() <= 0:  # we cut it off ourselves
             raise DeadlineError("the chat model was not done in time", service=SERVICE, stage=STAGE) from exc
@@ -160,9 +208,10 @@ def _completion(response: httpx.Response, model: str) -> Completion:
         body = response.json()
         choice = body["choices"][0]
         text = without_thoughts(_text_of(choice["message"].get("content")))
-        return _whole(text, str(body.get("model") or model), choice.get("finish_reason"), body.get("usage"))
+        reason = GUARDRAIL if body.get(GUARDRAIL_ACTION) == "INTERVENED" else choice.get("finish_reason")
+        return whole_answer(text, str(body.get("model") or model), reason, body.get("usage"))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as exc:
-        raise _unreadable() from exc
+        raise unreadable_answer() from exc
 
 
 def _text_of(content: object) -> str:
@@ -243,6 +292,9 @@ def _events(lines: Iterable[str], model: str) -> Iterator[str | Completion]:
         event = _event(data)
         model = str(event.get("model") or model)
         usage = event.get("usage") or usage
+        if event.get(GUARDRAIL_ACTION) == "INTERVENED":
+            finish_reason, done = GUARDRAIL, True
+            break
         for choice in event.get("choices") or ():
             finish_reason = choice.get("finish_reason") or finish_reason
             piece = visible.feed(_text_of((choice.get("delta") or {}).get("content")))
@@ -254,11 +306,16 @@ def _events(lines: Iterable[str], model: str) -> Iterator[str | Completion]:
         yield rest
     if not done and finish_reason is None:
         raise GenerationError("the chat model's answer broke off", service=SERVICE, reason="broken_off")
-    yield _whole("".join(text), model, finish_reason, usage)
+    yield whole_answer("".join(text), model, finish_reason, usage)
 
 
-def _whole(text: str, model: str, finish_reason: str | None, usage: Mapping[str, Any] | None) -> Completion:
-    """The completion of a *text*; one without a text is an error."""
+def whole_answer(text: str, model: str, finish_reason: str | None, usage: Mapping[str, Any] | None) -> Completion:
+    """The completion of a *text*, with the counts `prompt_tokens` and `completion_tokens` of *usage*.
+
+    Raises GenerationError: there is no text, or a filter or a guardrail withheld it.
+    """
+    if finish_reason == GUARDRAIL:
+        raise GenerationError(WITHHELD, service=SERVICE, retryable=False, reason=GUARDRAIL)
     if not text.strip():
         filtered = finish_reason == "content_filter"
         message = "the chat service's content filter withheld the answer" if filtered else "the chat model said nothing"
@@ -272,7 +329,7 @@ def _refusal(response: httpx.Response, model: str) -> DependencyError:
     """The error of a reply whose status is not 200."""
     if response.status_code == httpx.codes.NOT_FOUND:
         return missing_model(response, model, service=SERVICE, setting="CHAT_MODELS")
-    if response.status_code in {400, 413, 422} and _TOO_LONG.search(response.text):
+    if response.status_code in {400, 413, 422} and TOO_LONG.search(response.text):
         message = "the prompt is longer than the chat model's context: lower MAX_CONTEXT_TOKENS"
         return GenerationError(
             message, service=SERVICE, retryable=False, reason=CONTEXT_LENGTH, status=response.status_code
@@ -289,7 +346,8 @@ def _refusal(response: httpx.Response, model: str) -> DependencyError:
     return GenerationError(message, service=SERVICE, retryable=retryable, **details)
 
 
-def _unreadable() -> GenerationError:
+def unreadable_answer() -> GenerationError:
+    """The error of an answer of another shape."""
     return GenerationError("the chat service gave an answer that cannot be read", service=SERVICE, reason="unreadable")
 
 
@@ -297,9 +355,9 @@ def _event(data: str) -> dict[str, Any]:
     try:
         event = json.loads(data)
     except ValueError as exc:
-        raise _unreadable() from exc
+        raise unreadable_answer() from exc
     if not isinstance(event, dict):
-        raise _unreadable()
+        raise unreadable_answer()
     if event.get("error"):
         error = event["error"]
         message = str(error.get("message") if isinstance(error, dict) else error)[:300]

@@ -2,10 +2,12 @@
 
 import base64
 import sys
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from functools import partial
 from typing import Any
 
 import httpx
@@ -20,34 +22,50 @@ from ragdrop.resilience.timing import note_call
 SERVICE = "embedding"
 
 
-class OpenAiEmbedder:
-    """An Embedder over `POST /v1/embeddings`, with *batch_size* texts a request and *concurrency* requests at once.
+class BatchEmbedder(ABC):
+    """An Embedder that sends at most *batch_size* texts a request, and *concurrency* requests at once."""
 
-    The tokens that the endpoint counted are noted.
-    """
-
-    def __init__(self, http: OpenAiHttp, *, batch_size: int = 32, concurrency: int = 1) -> None:
-        self._http = http
+    def __init__(self, *, batch_size: int, concurrency: int) -> None:
         self._batch_size = batch_size
         self._concurrency = concurrency
 
+    @abstractmethod
+    def embed(self, texts: list[str], space: EmbeddingSpace, deadline: Deadline, *, asking: bool) -> list[Vector]:
+        """The vectors of the texts of one request, in order; *asking* says that they are questions."""
+
     def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
-        return self._embed([space.query_prefix + text], space, deadline)[0]
+        return self.embed([space.query_prefix + text], space, deadline, asking=True)[0]
 
     def passages(self, texts: Sequence[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:
         prefixed = [space.passage_prefix + text for text in texts]
         batches = [prefixed[at : at + self._batch_size] for at in range(0, len(prefixed), self._batch_size)]
+        embed = partial(self.embed, asking=False)
         if self._concurrency == 1 or len(batches) < 2:
-            return [found for batch in batches for found in self._embed(batch, space, deadline)]
+            return [found for batch in batches for found in embed(batch, space, deadline)]
         with ThreadPoolExecutor(self._concurrency, thread_name_prefix="embed") as pool:
-            made = [pool.submit(copy_context().run, self._embed, batch, space, deadline) for batch in batches]
+            made = [pool.submit(copy_context().run, embed, batch, space, deadline) for batch in batches]
             try:
                 return [found for each in made for found in each.result()]
             except RagdropError:
                 pool.shutdown(cancel_futures=True)  # one failed: the others are not needed
                 raise
 
-    def _embed(self, texts: list[str], space: EmbeddingSpace, deadline: Deadline) -> list[Vector]:
+
+class OpenAiEmbedder(BatchEmbedder):
+    """A BatchEmbedder over `POST /v1/embeddings`; the tokens that the endpoint counted are noted."""
+
+    def __init__(self, http: OpenAiHttp, *, batch_size: int = 32, concurrency: int = 1) -> None:
+        super().__init__(batch_size=batch_size, concurrency=concurrency)
+        self._http = http
+
+    def embed(
+        self,
+        texts: list[str],
+        space: EmbeddingSpace,
+        deadline: Deadline,
+        *,
+        asking: bool,  # noqa: ARG002 - the prefixes say it
+    ) -> list[Vector]:
         body = {"model": space.model, "input": texts, "encoding_format": "base64"}
         try:
             response = self._http.post("/embeddings", body, deadline, stage="embed")
@@ -65,11 +83,9 @@ class OpenAiEmbedder:
             vectors = [_vector(item["embedding"]) for item in items]
             used = (reply.get("usage") or {}).get("prompt_tokens")
         except (ValueError, KeyError, TypeError) as exc:
-            raise EmbeddingServiceError(
-                "the embedding service gave an answer that cannot be read", service=SERVICE, reason="unreadable"
-            ) from exc
+            raise unreadable_vectors() from exc
         note_call(ModelCall(space.model, used if type(used) is int else None, kind="embedding"))
-        return _checked(vectors, len(texts), space)
+        return checked_vectors(vectors, len(texts), space)
 
 
 def _vector(embedding: Any) -> Vector:
@@ -81,7 +97,17 @@ def _vector(embedding: Any) -> Vector:
     return vector(raw)
 
 
-def _checked(vectors: list[Vector], expected: int, space: EmbeddingSpace) -> list[Vector]:
+def unreadable_vectors() -> EmbeddingServiceError:
+    """The error of an answer without the vectors that were asked for."""
+    message = "the embedding service gave an answer that cannot be read"
+    return EmbeddingServiceError(message, service=SERVICE, reason="unreadable")
+
+
+def checked_vectors(vectors: list[Vector], expected: int, space: EmbeddingSpace) -> list[Vector]:
+    """*vectors*, as many as *expected* and of the space's dimension.
+
+    Raises EmbeddingServiceError: they are not; `retryable=False` for a wrong dimension.
+    """
     if len(vectors) != expected:
         message = f"the embedding service gave {len(vectors)} vectors for {expected} texts"
         raise EmbeddingServiceError(message, service=SERVICE, reason="unreadable")

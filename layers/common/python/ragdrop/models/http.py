@@ -25,6 +25,7 @@ class OpenAiHttp:
         timeout_s: The longest time of one attempt.
         client: For tests; else one with keep-alive is made at the first request.
         retries: Shared with other calls of the same dependency.
+        sign: Returns the headers that sign a request, by method, address and body; each try is signed.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class OpenAiHttp:
         timeout_s: float,
         client: httpx.Client | None = None,
         retries: Retries | None = None,
+        sign: Callable[[str, str, bytes], dict[str, str]] | None = None,
     ) -> None:
         base = httpx.URL(url)
         self.url = str(base.copy_with(path="/v1") if base.path in {"", "/"} else base).rstrip("/")
@@ -42,6 +44,7 @@ class OpenAiHttp:
         self._timeout_s = timeout_s
         self._client = client
         self._retries = retries or Retries()
+        self._sign = sign
         self._connecting = threading.Lock()
 
     def post(self, path: str, body: dict[str, Any], deadline: Deadline, *, stage: str) -> httpx.Response:
@@ -92,6 +95,7 @@ class OpenAiHttp:
                 request = client.build_request(
                     "POST", f"{self.url}{path}", json=body, timeout=timeout, headers=_headers()
                 )
+                self._signed(request)
                 response = client.send(request, stream=stream)
             except httpx.TransportError as exc:
                 if _used_its_time(exc) or not self._retries.again(attempt, deadline):
@@ -102,6 +106,13 @@ class OpenAiHttp:
                     return response
                 response.close()
             attempt += 1
+
+    def _signed(self, request: httpx.Request) -> None:
+        if self._sign is not None:
+            try:
+                request.headers.update(self._sign(request.method, str(request.url), request.content))
+            except DependencyError as exc:
+                raise httpx.ConnectError(exc.message, request=request) from exc
 
     def _connected(self) -> httpx.Client:
         with self._connecting:

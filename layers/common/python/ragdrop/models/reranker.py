@@ -30,16 +30,24 @@ class HttpReranker:
         if response.status_code != httpx.codes.OK:
             retryable = response.status_code == httpx.codes.TOO_MANY_REQUESTS or response.is_server_error
             raise RerankError(f"the reranker refused: {problem(response)}", service=SERVICE, retryable=retryable)
-        try:
-            results = response.json()["results"]
-            scored = {int(result["index"]): float(result["relevance_score"]) for result in results}
-        except (ValueError, KeyError, TypeError) as exc:
-            raise _unreadable("the reranker gave an answer that cannot be read") from exc
-        if len(results) != len(texts) or sorted(scored) != list(range(len(texts))):
-            raise _unreadable(f"the reranker scored {len(scored)} of {len(texts)} texts")
-        if not all(map(math.isfinite, scored.values())):
-            raise _unreadable("the reranker gave a score that is no number")
-        return [scored[place] for place in range(len(texts))]
+        return scores_of(response, len(texts))
+
+
+def scores_of(response: httpx.Response, count: int) -> list[float]:
+    """The scores of `results[] {index, relevance_score}`, in the order of the *count* texts.
+
+    Raises RerankError: a text has no score, or one that is no number.
+    """
+    try:
+        results = response.json()["results"]
+        scored = {int(result["index"]): float(result["relevance_score"]) for result in results}
+    except (ValueError, KeyError, TypeError) as exc:
+        raise _unreadable("the reranker gave an answer that cannot be read") from exc
+    if len(results) != count or sorted(scored) != list(range(count)):
+        raise _unreadable(f"the reranker scored {len(scored)} of {count} texts")
+    if not all(map(math.isfinite, scored.values())):
+        raise _unreadable("the reranker gave a score that is no number")
+    return [scored[place] for place in range(count)]
 
 
 def _unreadable(message: str) -> RerankError:

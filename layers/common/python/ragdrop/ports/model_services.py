@@ -1,6 +1,6 @@
 """Embedding models, chat models and readers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -49,8 +49,8 @@ class Completion:
 class ChatModel(Protocol):
     """An OpenAI-compatible chat endpoint with one model or several, tried in order.
 
-    Raises GenerationError (`reason`: `content_filter, empty, unreadable, broken_off, refused, unreachable`),
-    ModelNotFoundError, or DeadlineError with the stage `generate`.
+    Raises GenerationError (`reason`: `content_filter, guardrail, empty, unreadable, broken_off, refused, throttled,
+    unreachable`), ModelNotFoundError, ModelAccessError, or DeadlineError with the stage `generate`.
     """
 
     def complete(
@@ -74,6 +74,24 @@ class ModelList(Protocol):
         """The ids of its models; None where it answers, but lists none.  Asked once, never tried again.
 
         Raises DependencyError: it did not answer, or refused; `service` names it.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStanding:
+    """What an account has of a model: whether its region does, and what keeps it from being called, by AWS's words."""
+
+    in_region: bool
+    missing: tuple[str, ...] = ()
+
+
+class ModelCatalogue(Protocol):
+    """What the account has of the models of Amazon Bedrock that the settings name."""
+
+    def standings(self) -> Mapping[str, ModelStanding]:
+        """Each model's standing, by its name.
+
+        Raises DependencyError: AWS did not answer, or these credentials may not ask.
         """
 
 

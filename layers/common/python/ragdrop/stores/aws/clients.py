@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any, TypeAlias
 
@@ -79,15 +80,20 @@ def _refuse_garbage(http_response: Any, **_: Any) -> None:
         raise ResponseParserError("the body is no JSON object")
 
 
-_clients: dict[tuple[str, bool], AwsClient] = {}
+_clients: dict[tuple[str, bool, str], AwsClient] = {}
 
 
-def client(service: str) -> AwsClient:
+def client(service: str, region: str = "") -> AwsClient:
     """The environment's one low-level client of *service*; endpoint and credentials are the SDK's own search.
 
-    Raises ConfigurationError: the environment names no region.
+    Args:
+        service: Its name in the SDK.
+        region: Where it is called; empty for the environment's own region.
+
+    Raises:
+        ConfigurationError: No region is named, or there is none of that name.
     """
-    return _made(service, quick=False)
+    return _made(service, quick=False, region=region)
 
 
 def quick_client(service: str) -> AwsClient:
@@ -98,19 +104,59 @@ def quick_client(service: str) -> AwsClient:
     return _made(service, quick=True)
 
 
-def _made(service: str, *, quick: bool) -> AwsClient:
+def _made(service: str, *, quick: bool, region: str = "") -> AwsClient:
     with _lock:  # making a client is not thread-safe, using one is
-        if (service, quick) not in _clients:
+        if (service, quick, region) not in _clients:
             import boto3
 
             try:
-                made = boto3.client(service, config=config_of(service, quick=quick))
+                made = boto3.client(service, config=config_of(service, quick=quick), region_name=region or None)
             except NoRegionError as exc:
                 raise ConfigurationError("AWS_REGION or AWS_DEFAULT_REGION must name a region") from exc
             if service == "dynamodb":
                 read_answers_plainly(made)
-            _clients[service, quick] = made
-        return _clients[service, quick]
+            _clients[service, quick, region] = made
+        return _clients[service, quick, region]
+
+
+Sign = Callable[[str, str, bytes], dict[str, str]]
+"""The headers that sign a request, by method, address and body."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignedEndpoint:
+    """Where a service answers, without a slash at the end, and what signs requests to it (Signature Version 4)."""
+
+    url: str
+    sign: Sign
+
+
+def signed_endpoint(service: str, region: str = "") -> SignedEndpoint:
+    """The endpoint of *service* for requests that the SDK does not send, by the SDK's own search.
+
+    `AWS_ENDPOINT_URL_…` counts; credentials are the role's and renew themselves.
+
+    Raises ConfigurationError: no region is named, or there are no credentials.
+    """
+    import boto3
+    from botocore.auth import SigV4Auth
+    from botocore.awsrequest import AWSRequest
+
+    meta = client(service, region).meta
+    found = boto3.Session().get_credentials()
+    if found is None:
+        raise ConfigurationError(f"there are no AWS credentials to call {service} with")
+    name = meta.service_model.signing_name
+
+    def sign(method: str, url: str, body: bytes) -> dict[str, str]:
+        request = AWSRequest(method=method, url=url, data=body)
+        try:
+            SigV4Auth(found.get_frozen_credentials(), name, meta.region_name).add_auth(request)
+        except BotoCoreError as exc:  # they could not be renewed
+            raise DependencyError(f"there were no AWS credentials to call {service} with", service=service) from exc
+        return dict(request.headers.items())
+
+    return SignedEndpoint(meta.endpoint_url.rstrip("/"), sign)
 
 
 def form_client() -> AwsClient:
@@ -124,9 +170,9 @@ def form_client() -> AwsClient:
     if not plain.meta.endpoint_url.endswith(OWN_DOMAINS):
         return plain
     with _lock:
-        if ("forms", False) not in _clients:
-            _clients["forms", False] = boto3.client("s3", config=form_config())
-        return _clients["forms", False]
+        if ("forms", False, "") not in _clients:
+            _clients["forms", False, ""] = boto3.client("s3", config=form_config())
+        return _clients["forms", False, ""]
 
 
 def form_config() -> Config:

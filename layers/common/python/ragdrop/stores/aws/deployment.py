@@ -1,12 +1,14 @@
 """Read a deployed CloudFormation stack: outputs and environment of its functions."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from botocore.exceptions import ClientError
 
+from ragdrop.domain.models import foundation_model, is_profile
 from ragdrop.errors import ConfigurationError, DependencyError, ObjectStoreError, QueueError
 from ragdrop.ports.message_queue import DeployedStack, Wiring
+from ragdrop.ports.model_services import ModelStanding
 from ragdrop.stores.aws.clients import AwsClient, aws_errors, client, error_code
 
 SERVICE = "cloudformation"
@@ -91,3 +93,41 @@ class AwsWiring:
             return None
         url = sqs.get_queue_url(QueueName=arn.rsplit(":", 1)[-1])["QueueUrl"]
         return int(sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[DEPTH])["Attributes"][DEPTH])
+
+
+NOT_THERE = frozenset({"ResourceNotFoundException", "ValidationException"})
+"""Bedrock's words for a model or a profile that a region does not have."""
+READY = {"authorizationStatus": "AUTHORIZED", "entitlementAvailability": "AVAILABLE"}
+"""What a model that may be called has."""
+
+
+class BedrockCatalogue:
+    """A ModelCatalogue over the control plane of Amazon Bedrock.
+
+    Args:
+        models: Region (empty for the environment's own) and name of each model.
+        made: Gives the client of a service in a region; tests hand in others.
+    """
+
+    def __init__(self, models: Sequence[tuple[str, str]], made: Callable[[str, str], AwsClient] = client) -> None:
+        self._models = tuple(models)
+        self._made = made
+
+    def standings(self) -> Mapping[str, ModelStanding]:
+        return {model: self._standing(region, model) for region, model in self._models}
+
+    def _standing(self, region: str, model: str) -> ModelStanding:
+        bedrock = self._made("bedrock", region)
+        with aws_errors(DependencyError, service="bedrock", resource=f"Amazon Bedrock's catalogue ({model})"):
+            try:
+                if is_profile(model):
+                    bedrock.get_inference_profile(inferenceProfileIdentifier=model)
+                found = bedrock.get_foundation_model_availability(modelId=foundation_model(model))
+            except ClientError as exc:
+                if error_code(exc) in NOT_THERE:
+                    return ModelStanding(in_region=False)
+                raise
+        missing = [f"{name} is {found[name]}" for name, ready in READY.items() if found[name] != ready]
+        agreement = found["agreementAvailability"]["status"]
+        missing += [] if agreement == "AVAILABLE" else [f"agreementAvailability is {agreement}"]
+        return ModelStanding(is_profile(model) or found["regionAvailability"] == "AVAILABLE", tuple(missing))
