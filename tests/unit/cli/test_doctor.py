@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 
-from ragdrop.errors import ConfigurationError, DatabaseError, EmbeddingServiceError
+from ragdrop.errors import (
+    GUARDRAIL,
+    THROTTLED,
+    ConfigurationError,
+    DatabaseError,
+    EmbeddingServiceError,
+    GenerationError,
+    ModelAccessError,
+)
+from ragdrop.ports.model_services import ModelStanding
 from tests.unit.cli.world import CommandLine
+from tests.world import World
 
 INSIDE = ["registry", "buckets", "wiring", "prefixes", "index", "dimension", "embeddings", "chat"]
 
@@ -137,3 +148,80 @@ def test_a_document_that_is_never_indexed_is_a_failure(ragdrop: CommandLine, wel
     code, found = steps(ragdrop)
 
     assert (code, found["canary"]["detail"]) == (1, "it was not indexed in time")
+
+
+BEDROCK_STEPS = ["region", "access", "quota", "guardrail"]
+MODEL = "scripted"
+
+
+class Catalogue:
+    """What an account has of the models."""
+
+    def __init__(self, **standings: ModelStanding) -> None:
+        self.found = standings or {MODEL: ModelStanding(in_region=True)}
+
+    def standings(self) -> dict[str, ModelStanding]:
+        return self.found
+
+
+@pytest.fixture
+def on_bedrock(ragdrop: CommandLine, well: Api) -> World:
+    """A deployment whose models are those of Bedrock."""
+    del well
+    world = ragdrop.deployment.world
+    parts = world.app.operate
+    parts.examine = replace(parts.examine, catalogue=Catalogue(), bedrock_chat=world.chat)
+    return world
+
+
+def test_where_models_are_of_bedrock_region_access_quota_and_guardrail_have_a_step(
+    ragdrop: CommandLine, on_bedrock: World
+) -> None:
+    del on_bedrock
+    code, found = steps(ragdrop, "--skip-accuracy")
+
+    assert code == 0
+    assert list(found) == ["settings", *INSIDE, *BEDROCK_STEPS, "searches", "canary"]
+    assert {found[name]["verdict"] for name in BEDROCK_STEPS} == {"ok"}
+
+
+@pytest.mark.parametrize(
+    ("standing", "step", "grade", "words"),
+    [
+        (ModelStanding(in_region=False), "region", "failed", "the region has no scripted"),
+        (ModelStanding(True, ("authorizationStatus is NOT_AUTHORIZED",)), "access", "failed", "NOT_AUTHORIZED"),
+        (ModelStanding(True, ("agreementAvailability is PENDING",)), "access", "warning", "PENDING"),
+    ],
+)
+def test_what_the_account_lacks_of_bedrock_is_reported_with_a_fix(
+    ragdrop: CommandLine, on_bedrock: World, standing: ModelStanding, step: str, grade: str, words: str
+) -> None:
+    parts = on_bedrock.app.operate
+    parts.examine = replace(parts.examine, catalogue=Catalogue(scripted=standing))
+
+    _, found = steps(ragdrop, "--skip-accuracy")
+
+    assert (found[step]["verdict"], words in found[step]["detail"]) == (grade, True)
+    assert found[step]["fix"]
+
+
+@pytest.mark.parametrize(("reason", "step"), [(THROTTLED, "quota"), (GUARDRAIL, "guardrail")])
+def test_a_throttled_model_and_a_guardrail_fail_their_own_step_alone(
+    ragdrop: CommandLine, on_bedrock: World, reason: str, step: str
+) -> None:
+    on_bedrock.chat.fail_with = GenerationError("no", service="chat", reason=reason)
+
+    _, found = steps(ragdrop, "--skip-accuracy")
+
+    assert [name for name in BEDROCK_STEPS if found[name]["verdict"] != "ok"] == [step]
+    assert MODEL in found[step]["detail"]
+    assert found[step]["fix"]
+
+
+def test_an_error_that_says_what_to_do_is_the_fix_of_its_step(ragdrop: CommandLine, on_bedrock: World) -> None:
+    refused = ModelAccessError("no", service="chat", model=MODEL, install="open it in the console")
+    on_bedrock.chat.fail_with = refused
+
+    _, found = steps(ragdrop, "--skip-accuracy")
+
+    assert found["quota"]["fix"] == "open it in the console"

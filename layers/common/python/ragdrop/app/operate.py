@@ -11,6 +11,7 @@ from ragdrop.app.ingest import IngestParts
 from ragdrop.app.ports import Ports
 from ragdrop.app.tenant_parts import TenantParts
 from ragdrop.calibration.calibrate import Calibrate
+from ragdrop.config import bedrock_region
 from ragdrop.ingest.write_chunks import CopyRevision
 from ragdrop.operate import health
 from ragdrop.operate.costs import ReadCosts
@@ -207,4 +208,6 @@ class OperateParts:
             chat_models=ports.chat_models,
             models=self.settings.chat_models,
             look_at_wiring=ports.wiring.look,
+            catalogue=ports.catalogue,
+            bedrock_chat=None if bedrock_region(self.settings.chat_url) is None else ports.chat,
         )

@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
-from ragdrop.errors import RagdropError
+from ragdrop.errors import GUARDRAIL, THROTTLED, GenerationError, RagdropError
 from ragdrop.operate.health import faults_of
 from ragdrop.operate.restore import names_under
 from ragdrop.ports.indexes import ChunkIndex
 from ragdrop.ports.message_queue import SUBSCRIBED, Wiring
-from ragdrop.ports.model_services import Embedder, ModelList
+from ragdrop.ports.model_services import ChatModel, Embedder, Message, ModelCatalogue, ModelList, ModelStanding
 from ragdrop.ports.object_store import ObjectStore
 from ragdrop.ports.registry import Registry
 from ragdrop.tenants.admission import ADMITTED
@@ -34,6 +34,8 @@ SAMPLES = (
 Grade = Literal["ok", "warning", "failed", "skipped"]
 SLOW_EMBEDDING_MS = 100.0
 SLOW_SEARCH_MS = 500.0
+FEW_TOKENS = 64  # of a chat model's answer that nobody reads
+SAYS_NOTHING = frozenset({THROTTLED, GUARDRAIL, "empty", "content_filter"})  # reasons for which a model gives no text
 FEW_AT_ONCE = 50  # a new account has 10: five ingests leave five for questions
 
 
@@ -127,6 +129,34 @@ def prefix_verdict(unknown: Sequence[str]) -> Verdict:
     return Verdict("warning", f"not indexed, no active tenant: {shown}", "ragdrop tenant create NAME, or remove it")
 
 
+def region_verdict(standings: Mapping[str, ModelStanding]) -> Verdict:
+    """Whether the region of each model of Amazon Bedrock has it.
+
+    >>> region_verdict({"amazon.rerank-v1:0": ModelStanding(in_region=False)}).detail
+    'the region has no amazon.rerank-v1:0'
+    """
+    missing = [name for name, each in standings.items() if not each.in_region]
+    if missing:
+        return Verdict("failed", f"the region has no {', '.join(missing)}", FIXES["region"])
+    return Verdict("ok", f"the region has {', '.join(standings)}")
+
+
+def access_verdict(standings: Mapping[str, ModelStanding]) -> Verdict:
+    """Whether the account may call each model of Amazon Bedrock that its region has.
+
+    An agreement alone is made by the first call of someone who may subscribe to the model: that is a warning.
+
+    >>> access_verdict({"m": ModelStanding(in_region=True, missing=("agreementAvailability is PENDING",))}).grade
+    'warning'
+    """
+    lacking = {name: each.missing for name, each in standings.items() if each.missing}
+    if not lacking:
+        return Verdict("ok", "the account may call every model that its region has")
+    only_agreements = all(what.startswith("agreement") for each in lacking.values() for what in each)
+    detail = "; ".join(f"{name}: {', '.join(each)}" for name, each in lacking.items())
+    return Verdict("warning" if only_agreements else "failed", detail, FIXES["access"])
+
+
 Step = Callable[[Deadline], Verdict]
 
 
@@ -144,11 +174,13 @@ class Diagnose:
     chat_models: ModelList
     models: tuple[str, ...]
     look_at_wiring: Callable[[], Wiring]
+    catalogue: ModelCatalogue | None = None  # of Amazon Bedrock, if a model of it is set
+    bedrock_chat: ChatModel | None = None  # the chat model, if it is one of Amazon Bedrock
     stopwatch: Callable[[], float] = time.perf_counter
 
     def steps(self) -> Mapping[str, Step]:
         """What is looked at, in the order in which one thing explains the next."""
-        return {
+        steps: dict[str, Step] = {
             "registry": self._tenants,
             "buckets": self._buckets,
             "wiring": lambda _deadline: wiring_verdict(self.look_at_wiring()),
@@ -158,6 +190,13 @@ class Diagnose:
             "embeddings": self._embeddings,
             "chat": self._chat,
         }
+        if (catalogue := self.catalogue) is not None:
+            steps["region"] = lambda _deadline: region_verdict(catalogue.standings())
+            steps["access"] = lambda _deadline: access_verdict(catalogue.standings())
+        if (chat := self.bedrock_chat) is not None:
+            steps["quota"] = lambda deadline: self._called(chat, deadline, THROTTLED)
+            steps["guardrail"] = lambda deadline: self._called(chat, deadline, GUARDRAIL)
+        return steps
 
     def _tenants(self, _deadline: Deadline) -> Verdict:
         names = [tenant.name for tenant in self.registry.tenants()]
@@ -229,6 +268,21 @@ class Diagnose:
             return Verdict("failed" if grade == "failed" else "warning", f"no model {', '.join(missing)}", fix)
         return Verdict("ok", f"{', '.join(self.models)} are there")
 
+    def _called(self, chat: ChatModel, deadline: Deadline, reason: str) -> Verdict:
+        """Ask each chat model once; whether one did not answer for *reason*."""
+        found = []
+        for name in self.models:
+            try:
+                chat.complete([Message("user", SAMPLES[0])], max_tokens=FEW_TOKENS, deadline=deadline, model=name)
+            except GenerationError as exc:
+                if exc.details.get("reason") not in {reason, *SAYS_NOTHING}:
+                    raise
+                found += [name] if exc.details.get("reason") == reason else []
+        done = "throttled" if reason == THROTTLED else "withheld by a guardrail"
+        if not found:
+            return Verdict("ok", f"{len(self.models)} chat models were asked, none was {done}")
+        return Verdict("failed", f"{done}: {', '.join(found)}", FIXES["quota" if reason == THROTTLED else "guardrail"])
+
 
 FIXES = {
     "registry": "is REGISTRY_TABLE right, and do these credentials let one read it?",
@@ -239,10 +293,16 @@ FIXES = {
     "dimension": "is REGISTRY_TABLE right?",
     "embeddings": "is EMBEDDING_URL right, is it up, and has it EMBEDDING_MODEL with EMBEDDING_DIMENSION?",
     "chat": "is CHAT_URL right, is it up, is CHAT_API_KEY right?",
+    "region": "set bedrock:REGION with a region that has it, or name an inference profile; if the catalogue could not "
+    "be read: bedrock:GetFoundationModelAvailability and bedrock:GetInferenceProfile are needed",
+    "access": "open the model once in Amazon Bedrock's console (Model catalog), as one who may subscribe to it",
+    "quota": "ask AWS for more (Service Quotas, Amazon Bedrock), or name a cross-region inference profile of the model",
+    "guardrail": "change its filters (Bedrock, Guardrails), or exempt the functions' roles from the enforced guardrail",
 }
 """What to do where a step raised, by its name."""
 
 
 def of_error(name: str, error: RagdropError) -> Verdict:
     """The verdict of a step that raised."""
-    return Verdict("failed", error.message, FIXES.get(name, "look at the service that is named"))
+    fix = error.details.get("install") or FIXES.get(name, "look at the service that is named")
+    return Verdict("failed", error.message, str(fix))
