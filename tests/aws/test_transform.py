@@ -39,7 +39,7 @@ BESIDE = {
 }
 
 
-WORDS = {"OcrUrl": "textract"}
+WORDS = {"OcrUrl": "textract", "ChatUrl": "bedrock", "EmbeddingUrl": "bedrock", "RerankUrl": "bedrock"}
 """Values that mean more than any other."""
 
 

@@ -95,6 +95,8 @@ class _Decided:
             "Fn::If": self._if,
             "Fn::Sub": self._sub,
             "Fn::Join": self._join,
+            "Fn::Select": self._select,
+            "Fn::Split": self._split,
             "Fn::Equals": self._equals,
             "Fn::Not": lambda inner: not self.value(inner[0]),
             "Fn::And": lambda inner: all(map(self.value, inner)),
@@ -131,6 +133,14 @@ class _Decided:
     def _join(self, inner: list[Any]) -> Any:
         parts = self.value(inner[1])
         return inner[0].join(map(str, parts)) if isinstance(parts, list) else parts
+
+    def _split(self, inner: list[Any]) -> Any:
+        text = self.value(inner[1])
+        return text.split(inner[0]) if isinstance(text, str) else {"Fn::Split": [inner[0], text]}
+
+    def _select(self, inner: list[Any]) -> Any:
+        parts = self.value(inner[1])
+        return parts[inner[0]] if isinstance(parts, list) else {"Fn::Select": [inner[0], parts]}
 
     def _equals(self, inner: list[Any]) -> bool:
         return bool(self.value(inner[0]) == self.value(inner[1]))
