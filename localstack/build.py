@@ -5,18 +5,20 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import shutil
 import struct
 import subprocess
 import sys
+import tomllib
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 
 from localstack.home import BUILD, REPOSITORY, SHARED, TEMPLATE, Home
-from localstack.launch_options import architecture, python_runtime
+from localstack.launch_options import CONFIG, architecture, parameters_of, python_runtime
 from localstack.processes import LaunchError, tail
 
 TIMEOUT_S = 600
@@ -25,10 +27,13 @@ STRIPPED_FROM_BYTES = 1_000_000  # symbols of smaller modules are not worth a ch
 LOAD = 1  # the kind of a segment that is mapped into memory
 FOR_COMPILERS = {".c", ".pyx", ".pxd", ".pxi", ".pyi"}
 FOR_INSTALLERS = {"README.md", "pyproject.toml"}  # of the layer's packages that can be installed alone
+DEFAULTS = {"PythonRuntime": "python3.11", "Architecture": "x86_64"}  # as in the template; a test compares them
+MACHINES = {"x86_64": 62, "arm64": 183}  # of an ELF file, by Lambda's name of the processor
+NATIVE = re.compile(r"\.cpython-(\d)(\d+)-")
 PYTHON_2 = r"[/\\]olefile2\.py$"  # a module that olefile 0.47 brings along
 
 
-def trim(folder: Path) -> None:
+def trim(folder: Path, python: str = sys.executable) -> None:
     """Do what `sam build` leaves undone: strip symbols, drop sources for compilers, compile modules; safe to repeat.
 
     Lambda's folders are read-only: without compiled files each new execution environment compiles all that it imports.
@@ -37,7 +42,7 @@ def trim(folder: Path) -> None:
         if path.suffix in FOR_COMPILERS or path.name in FOR_INSTALLERS:
             path.unlink()
     strip(folder, [found for name in STRIPPERS if (found := shutil.which(name))])
-    compile_modules(folder)
+    compile_modules(folder, python)
 
 
 def strip(folder: Path, strippers: Sequence[str]) -> None:
@@ -78,12 +83,12 @@ def _stripped(path: Path, stripper: str) -> bool:
     return done
 
 
-def compile_modules(folder: Path) -> None:
-    """Compile all modules below *folder* for this interpreter.
+def compile_modules(folder: Path, python: str = sys.executable) -> None:
+    """Compile all modules below *folder* for the interpreter *python*, which must be of the functions' runtime.
 
     Packing gives sources new times, so the compiled files must not depend on these.
     """
-    command = [sys.executable, "-m", "compileall", "-q", "-f", "-j", "0", "--invalidation-mode", "unchecked-hash"]
+    command = [python, "-m", "compileall", "-q", "-f", "-j", "0", "--invalidation-mode", "unchecked-hash"]
     subprocess.run([*command, "-s", str(folder), "-x", PYTHON_2, str(folder)], check=True, timeout=TIMEOUT_S)
 
 
@@ -91,14 +96,16 @@ def _files(folder: Path) -> Iterator[Path]:
     return (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
 
 
+RELEASE = re.compile(r"^( +RELEASE: ).*$", re.MULTILINE)
 STAMP = BUILD / "built.sha256"
 SAM = SHARED / "env/sam/bin/sam"
 BUILD_TIMEOUT_S = 600
+RELEASE_CHARACTERS = 32
 
 
-def build_digest() -> str:
-    """SHA-256 over all that the build reads: templates, functions, layers, interpreter, processor."""
-    digest = hashlib.sha256(f"{python_runtime()} {architecture()}".encode())
+def build_digest(runtime: str = "", processor: str = "") -> str:
+    """SHA-256 over all that the build reads: templates, functions, layers, runtime and processor (this machine's)."""
+    digest = hashlib.sha256(f"{runtime or python_runtime()} {processor or architecture()}".encode())
     folders = [_files(REPOSITORY / folder) for folder in ("functions", "layers", "templates")]
     for path in (TEMPLATE, *(each for each in chain(*folders) if "__pycache__" not in each.parts)):
         content = path.read_bytes()
@@ -126,6 +133,23 @@ def build(home: Home, digest: str) -> None:
     with ThreadPoolExecutor() as pool:
         list(pool.map(archive, (each for each in folder.iterdir() if each.is_dir())))
     STAMP.write_text(digest)
+
+
+def with_release(template: str, release: str) -> str:
+    r"""The built template with *release* as the variable RELEASE of every function.
+
+    It is a literal and no parameter: SAM makes a new version where a property of a function changed, and CloudFormation
+    would keep a parameter of the last deployment.
+
+    >>> with_release("Variables:\n  RELEASE: none\n  STAGE: dev\n", "abc")
+    "Variables:\n  RELEASE: 'abc'\n  STAGE: dev\n"
+
+    Raises LaunchError if the template has no such variable.
+    """
+    changed, count = RELEASE.subn(rf"\g<1>'{release}'", template)
+    if count != 1:
+        raise LaunchError("the built template has no variable RELEASE: build it again")
+    return changed
 
 
 def archive(folder: Path) -> None:
@@ -173,6 +197,73 @@ def run_sam(arguments: list[str], *, log: Path, environment: dict[str, str]) -> 
         raise LaunchError(f"sam {arguments[0]} failed. The end of {log}:\n{tail(log, 25)}")
 
 
+def interpreter_of(runtime: str) -> str | None:
+    """The interpreter of Lambda's *runtime*: this one if it is of that version, else one on the PATH that starts."""
+    if runtime == python_runtime():
+        return sys.executable
+    found = shutil.which(runtime)
+    starts = found and subprocess.run([found, "-c", ""], capture_output=True, timeout=60, check=False).returncode == 0
+    return found if starts else None
+
+
+def target_of(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Runtime and processor that *parameters* of a profile name, else the template's defaults.
+
+    Without the default's interpreter it is this one's runtime. Raises LaunchError if a named one is not installed.
+    """
+    target = {name: parameters.get(name, default) for name, default in DEFAULTS.items()}
+    if interpreter_of(target["PythonRuntime"]) is None:
+        if "PythonRuntime" in parameters:
+            raise LaunchError(f"the profile names {target['PythonRuntime']}, which is not on the PATH: install it")
+        target["PythonRuntime"] = python_runtime()
+    return target
+
+
+def pinned(template: str, target: Mapping[str, str]) -> str:
+    r"""The built template with runtime and processor of the build as literals, so that no parameter can name others.
+
+    >>> pinned("Runtime:\n  Ref: PythonRuntime\nArchitectures:\n- Ref: Architecture\n",
+    ...        {"PythonRuntime": "python3.13", "Architecture": "arm64"})
+    'Runtime: python3.13\nArchitectures:\n- arm64\n'
+    """
+    for name, value in target.items():
+        template = re.sub(rf"(:|-)\s+Ref: {name}$", rf"\1 {value}", template, flags=re.MULTILINE)
+    return template
+
+
+def misbuilt(folder: Path, target: Mapping[str, str]) -> list[str]:
+    """Native modules below *folder* that *target*, a runtime and a processor, cannot load."""
+    version = target["PythonRuntime"].removeprefix("python").replace(".", "")
+    found = []
+    for path in (each for each in _files(folder) if ".so" in each.suffixes):
+        tag = NATIVE.search(path.name)
+        with path.open("rb") as module:
+            head = module.read(20)
+        is_other = head[:4] == b"\x7fELF" and int.from_bytes(head[18:20], "little") != MACHINES[target["Architecture"]]
+        if is_other or (tag and "".join(tag.groups()) != version):
+            found.append(path.relative_to(folder).as_posix())
+    return found
+
+
+def build_for_aws(environment: str, options: Sequence[str]) -> None:
+    """`sam build` for a profile of samconfig.toml, made smaller, and with its release, runtime and processor in it.
+
+    Raises LaunchError if sam failed, or built for another runtime or processor.
+    """
+    target = target_of(parameters_of(tomllib.loads(CONFIG.read_text("utf-8")), environment))
+    overrides = ["--parameter-overrides", *(f"{name}={value}" for name, value in target.items())]
+    run_sam(["build", "--config-env", environment, *overrides, *options], log=BUILD / "build.log", environment={})
+    folder = BUILD / "build"
+    if wrong := misbuilt(folder, target):
+        aimed = f"{target['PythonRuntime']} on {target['Architecture']}"
+        raise LaunchError(f"{len(wrong)} native modules were not built for {aimed}, such as {wrong[0]}")
+    trim(folder, interpreter_of(target["PythonRuntime"]) or sys.executable)
+    template = folder / "template.yaml"
+    text = with_release(template.read_text("utf-8"), build_digest(*target.values())[:RELEASE_CHARACTERS])
+    template.write_text(pinned(text, target), "utf-8")
+    sys.stderr.write(f"built for {target['PythonRuntime']} on {target['Architecture']}\n")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Build for AWS by a profile of samconfig.toml; sam's own options may follow."""
     parser = argparse.ArgumentParser(prog="make build", description=__doc__)
@@ -181,11 +272,10 @@ def main(arguments: list[str] | None = None) -> int:
     BUILD.mkdir(exist_ok=True)
     STAMP.unlink(missing_ok=True)  # what lies there is no longer the local stack's
     try:
-        run_sam(["build", "--config-env", options.environment, *rest], log=BUILD / "build.log", environment={})
+        build_for_aws(options.environment, rest)
     except LaunchError as exc:
         sys.stderr.write(f"{exc}\n")
         return 1
-    trim(BUILD / "build")
     return 0
 
 

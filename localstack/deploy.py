@@ -9,11 +9,10 @@ import argparse
 import hashlib
 import json
 import re
-import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,14 +21,13 @@ import botocore.exceptions
 import yaml
 from localstack_client.session import Session
 
-from localstack.build import SAM, build_digest, run_sam
+from localstack.build import RELEASE_CHARACTERS, SAM, build_digest, run_sam, target_of, with_release
 from localstack.home import BUILD, REPOSITORY, Home, write_json, write_private
-from localstack.launch_options import STACK_NAME
+from localstack.launch_options import CONFIG, STACK_NAME, parameters_of
 from localstack.processes import CONTAINER_HOST, HOST, LaunchError
 from ragdrop.config import DOCUMENT_KEY
 from ragdrop_cli.invoke import filled_in
 
-RELEASE_DEFAULT = re.compile(r"^(  Release:\n(?:    .*\n)*?    Default: )''", re.MULTILINE)
 FOLDER = re.compile(r"^( +(?:CodeUri|ContentUri): \w+)$", re.MULTILINE)
 CONCURRENCY = re.compile(r"MaximumConcurrency:\s+Ref: IngestConcurrency")
 GATEWAY_RESPONSES = "x-amazon-apigateway-gateway-responses"
@@ -83,7 +81,7 @@ class Emulated:
 def deployment_digest(built: str, parameters: Mapping[str, str]) -> str:
     """SHA-256 over the build and the parameters: where it is unchanged there is nothing to deploy.
 
-    It is the value of the parameter `Release`, so that a changed parameter makes a new version of every function.
+    It is the variable RELEASE of every function, so that a changed parameter makes a new version of each.
     """
     return hashlib.sha256(json.dumps([built, sorted(parameters.items())]).encode()).hexdigest()
 
@@ -113,22 +111,6 @@ def defaults_of(template: str) -> dict[str, str]:
     return {name: str(each["Default"]) for name, each in parameters.items() if "Default" in each}
 
 
-def with_release(template: str, release: str) -> str:
-    r"""The built template with *release* as the default of its parameter `Release`.
-
-    The emulator transforms a template without the values of its parameters, AWS with them.
-
-    >>> with_release("  Release:\n    Type: String\n    Default: ''\n", "abc")
-    "  Release:\n    Type: String\n    Default: 'abc'\n"
-
-    Raises LaunchError if the template has no such parameter.
-    """
-    changed, count = RELEASE_DEFAULT.subn(rf"\g<1>'{release}'", template)
-    if count != 1:
-        raise LaunchError("the built template has no parameter Release with an empty default: build it again")
-    return changed
-
-
 def with_concurrency(template: str, concurrency: str) -> str:
     r"""The built template with ingest's concurrency as a number: the emulator stops polling where it gets a text.
 
@@ -138,14 +120,14 @@ def with_concurrency(template: str, concurrency: str) -> str:
     return CONCURRENCY.sub(f"MaximumConcurrency: {int(concurrency)}", template)
 
 
-def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str]) -> None:
-    """Deploy the build with *parameters*, then fix what the emulator leaves out.
+def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str], release: str) -> None:
+    """Deploy the build with *parameters* as *release*, then fix what the emulator leaves out.
 
     Raises LaunchError if sam failed; the message has the end of its output.
     """
     built = BUILD / "build/template.yaml"
     template = built.with_name(f"template-{home.name}.yaml")
-    text = with_release(built.read_text("utf-8"), parameters["Release"])
+    text = with_release(built.read_text("utf-8"), release)
     text = with_concurrency(text, parameters["IngestConcurrency"])
     template.write_text(FOLDER.sub(r"\1.zip", text), "utf-8")  # packed folders in place of the folders
     arguments = ["deploy", "--config-file", str(REPOSITORY / "samconfig.toml"), "--config-env", "local"]
@@ -263,32 +245,10 @@ def seen_from(machine: str, value: str) -> str:
     return value.replace(f"//{host}", f"//{machine}", 1) if host in {HOST, "localhost"} else value
 
 
-CONFIG = REPOSITORY / "samconfig.toml"
-RELEASE_CHARACTERS = 32
-
-
-def parameters_of(config: Mapping[str, Any], environment: str) -> dict[str, str]:
-    """The parameters that samconfig.toml has for *environment*, as a list or as the guide writes them, a text.
-
-    >>> parameters_of({"dev": {"deploy": {"parameters": {"parameter_overrides": 'Stage="dev" A="b c"'}}}}, "dev")
-    {'Stage': 'dev', 'A': 'b c'}
-
-    Raises LaunchError if there is no such environment.
-    """
-    try:
-        overrides = config[environment]["deploy"]["parameters"].get("parameter_overrides", [])
-    except KeyError as exc:
-        known = ", ".join(sorted(name for name in config if name not in {"version", "local"}))
-        raise LaunchError(f"{CONFIG.name} has no environment {environment!r} to deploy; it has {known}") from exc
-    pairs = shlex.split(overrides) if isinstance(overrides, str) else overrides
-    return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
-
-
-def command_of(environment: str, parameters: Mapping[str, str], built: str, options: list[str]) -> list[str]:
-    """The call of sam: its parameters are those of *environment* and the release that follows from them."""
-    release = deployment_digest(built, parameters)[:RELEASE_CHARACTERS]
-    overrides = overrides_of({**parameters, "Release": release})
-    return [str(SAM), "deploy", "--config-env", environment, *options, "--parameter-overrides", *overrides]
+def command_of(environment: str, parameters: Mapping[str, str], options: Sequence[str]) -> list[str]:
+    """The call of sam, with the parameters of *environment*."""
+    overrides = ["--parameter-overrides", *overrides_of(parameters)] if parameters else []
+    return [str(SAM), "deploy", "--config-env", environment, *options, *overrides]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -298,12 +258,16 @@ def main(arguments: list[str] | None = None) -> int:
     options, rest = parser.parse_known_args(arguments)
     try:
         parameters = parameters_of(tomllib.loads(CONFIG.read_text("utf-8")), options.environment)
-        if not (BUILD / "build/template.yaml").exists():
+        template = BUILD / "build/template.yaml"
+        if not template.exists():
             raise LaunchError(f"nothing is built: run make build ENV={options.environment} first")
+        built = build_digest(*target_of(parameters).values())
+        release = deployment_digest(built, parameters)[:RELEASE_CHARACTERS]
+        template.write_text(with_release(template.read_text("utf-8"), release), "utf-8")
     except LaunchError as exc:
         sys.stderr.write(f"{exc}\n")
         return 1
-    command = command_of(options.environment, parameters, build_digest(), rest)
+    command = command_of(options.environment, parameters, rest)
     return subprocess.run(command, cwd=REPOSITORY, check=False).returncode
 
 

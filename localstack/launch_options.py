@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import shlex
 import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,7 @@ LOCAL_MODEL = "RAGDROP_LOCAL_MODEL"  # the variable by which `make demo MODEL=` 
 INDEXES = ("bucket", "opensearch")  # the first is the default
 PROCESSES = max(2, os.cpu_count() or 2)  # of a function at once: each unpacks and imports all that it needs
 BUCKET_URL = "s3://"
+CONFIG = REPOSITORY / "samconfig.toml"
 
 # Environment variable -> template parameter, passed on unchanged.  Other settings go into the settings document.
 PASSED_ON = {
@@ -248,3 +250,20 @@ def python_runtime() -> str:
 def architecture() -> str:
     """Lambda's name of this machine's processor."""
     return "arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64"
+
+
+def parameters_of(config: Mapping[str, Any], environment: str) -> dict[str, str]:
+    """The parameters that samconfig.toml has for *environment*, as a list or as the guide writes them, a text.
+
+    >>> parameters_of({"dev": {"deploy": {"parameters": {"parameter_overrides": 'Stage="dev" A="b c"'}}}}, "dev")
+    {'Stage': 'dev', 'A': 'b c'}
+
+    Raises LaunchError if there is no such environment.
+    """
+    try:
+        overrides = config[environment]["deploy"]["parameters"].get("parameter_overrides", [])
+    except KeyError as exc:
+        known = ", ".join(sorted(name for name in config if name not in {"version", "local"}))
+        raise LaunchError(f"{CONFIG.name} has no environment {environment!r} to deploy; it has {known}") from exc
+    pairs = shlex.split(overrides) if isinstance(overrides, str) else overrides
+    return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}

@@ -179,7 +179,7 @@ class Launcher:
             write_settings(emulated, outputs, document)  # before new versions of functions start
         if not outputs or before.get("deployed") != digest:
             with self.progress.step("sam deploy"), exclusive(BUILD / "build.lock"):
-                deploy(self.home, emulated, parameters | {"Release": digest})
+                deploy(self.home, emulated, parameters, digest)
             outputs = emulated.outputs()
         if fresh:
             write_settings(emulated, outputs, document)

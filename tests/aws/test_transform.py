@@ -20,7 +20,6 @@ GOLDEN = Path(__file__).with_name("transform.json")
 TEXT = (REPOSITORY / "template.yaml").read_text("utf-8")
 BASE = {
     **defaults_of(TEXT),
-    "Release": "r",
     "IndexUrl": "https://index.example",
     "EmbeddingUrl": "https://models.example/v1",
     "EmbeddingModel": "m",
@@ -71,7 +70,7 @@ def differences(names: Iterable[str], template: str = "") -> dict[str, list[str]
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, list[str]]:
-    return differences(name for name in read_template()["Parameters"] if name != "Release")
+    return differences(read_template()["Parameters"])
 
 
 def test_what_each_parameter_changes_is_what_the_file_says(found: dict[str, Any]) -> None:

@@ -22,8 +22,8 @@ from typing import Any
 
 import yaml
 
-from localstack.build import BUILD_TIMEOUT_S
-from localstack.deploy import Emulated, local_api_url, with_concurrency, with_release
+from localstack.build import BUILD_TIMEOUT_S, DEFAULTS
+from localstack.deploy import Emulated, local_api_url, with_concurrency
 from localstack.home import REPOSITORY, SHARED, TEMPLATE, Home, Progress, read_json
 from localstack.launch_options import BUCKET_URL, LaunchOptions
 from localstack.launcher import Launcher, down
@@ -126,11 +126,10 @@ class Rehearsal:
         """Build as the guide says, then what the emulator's own transform does not know (see localstack.deploy)."""
         self.run("make build ENV=dev", timeout_s=BUILD_TIMEOUT_S)
 
-    def patch(self, release: str, concurrency: str) -> None:
+    def patch(self, concurrency: str) -> None:
         """Give the built template what AWS would read of the parameters, and the emulator does not."""
         built = self.place / ".aws-sam/build/template.yaml"
-        text = re.sub(r"^(  Release:\n(?:    .*\n)*?    Default: )'\w*'", r"\1''", built.read_text("utf-8"), flags=re.M)
-        built.write_text(with_concurrency(with_release(text, release), concurrency), "utf-8")
+        built.write_text(with_concurrency(built.read_text("utf-8"), concurrency), "utf-8")
 
     def change(self, file: str, pattern: str, replacement: str) -> None:
         """Edit a file of the copy, as a person does between two deployments."""
@@ -184,9 +183,9 @@ class Rehearsal:
         printed = self.run('ragdrop ask "What is the code of the pump?" --vault team')
         self.expect("the code in the answer", CODE in printed and CODE, CODE)
 
-    def deploy_again(self, release: str, concurrency: str) -> None:
+    def deploy_again(self, concurrency: str) -> None:
         """`make deploy` with what changed."""
-        self.patch(release, concurrency)
+        self.patch(concurrency)
         self.run("make deploy ENV=dev")
 
 
@@ -235,8 +234,10 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     run, place = rehearsal.run, rehearsal.place
     concurrency = parameters["IngestConcurrency"]
     run('aws ssm put-parameter --name /ragdrop/openai --type SecureString --value "$OPENAI_API_KEY"')
+    target = "".join(f'"{name}={parameters[name]}", ' for name in DEFAULTS)  # what the emulator runs functions in
+    rehearsal.change("samconfig.toml", '"Stage=dev",', f'"Stage=dev", {target}')
     rehearsal.build()
-    rehearsal.patch("first", concurrency)
+    rehearsal.patch(concurrency)
     typed = answers_of(TEMPLATE.read_text("utf-8"), parameters)
     run("sam deploy --guided --config-env dev", typed="\n".join(typed) + "\n")
     rehearsal.connect(STACK)
@@ -250,19 +251,19 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
 
     run("ragdrop eval questions.jsonl --save before.json")
     rehearsal.change("samconfig.toml", r"(OcrUrl=\\*\"?)", r"\1textract")  # not one that makes the emulator's API again
-    rehearsal.deploy_again("second", concurrency)
+    rehearsal.deploy_again(concurrency)
     rehearsal.expect("the changed setting is in force", rehearsal.in_force("query", "OCR_URL"), "textract")
 
     rehearsal.change("functions/query/app.py", r"\Z", "# the next release\n")
     rehearsal.build()
-    rehearsal.deploy_again("third", concurrency)
+    rehearsal.deploy_again(concurrency)
     run("ragdrop doctor")
     run("ragdrop eval questions.jsonl --compare before.json --gate 0.8")
 
     rehearsal.change("functions/query/app.py", r"# the next release\n\Z", "")
     rehearsal.change("samconfig.toml", r"(OcrUrl=\\*\"?)textract", r"\1")
     rehearsal.build()
-    rehearsal.deploy_again("fourth", concurrency)
+    rehearsal.deploy_again(concurrency)
     rehearsal.expect("the setting of before is in force", rehearsal.in_force("query", "OCR_URL"), "")
     rehearsal.ask()
 
@@ -271,7 +272,7 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     run(f"aws cloudformation wait stack-delete-complete --stack-name {STACK}")
     rehearsal.expect("buckets that stayed", len(buckets & rehearsal.buckets()), len(buckets))
     rehearsal.change("samconfig.toml", rf'stack_name = "{STACK}"', f'stack_name = "{SECOND}"')
-    rehearsal.deploy_again("fifth", concurrency)
+    rehearsal.deploy_again(concurrency)
     rehearsal.connect(SECOND, "--replace")
     [old] = [each for each in buckets if each.startswith(f"{STACK}-documents")]
     [new] = [each for each in rehearsal.buckets() if each.startswith(f"{SECOND}-documents")]

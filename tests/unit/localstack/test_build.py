@@ -7,7 +7,10 @@ import sys
 from importlib.util import cache_from_source
 from pathlib import Path
 
-from localstack.build import STRIPPED_FROM_BYTES, loadable, strip, trim
+import pytest
+
+from localstack.build import STRIPPED_FROM_BYTES, loadable, misbuilt, strip, target_of, trim
+from localstack.processes import LaunchError
 
 
 def test_sources_that_only_a_compiler_reads_are_dropped(tmp_path: Path) -> None:
@@ -80,3 +83,27 @@ def test_trimming_twice_is_as_trimming_once(tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.pyc")} == once
     assert once
     assert all(f"cpython-{sys.version_info[0]}{sys.version_info[1]}" in path.name for path in once)
+
+
+@pytest.mark.parametrize(
+    ("name", "machine", "is_found"),
+    [
+        ("fast.cpython-313-x86_64-linux-gnu.so", 62, False),
+        ("fast.cpython-311-x86_64-linux-gnu.so", 62, True),
+        ("fast.cpython-313-x86_64-linux-gnu.so", 183, True),
+        ("fast.abi3.so", 62, False),
+    ],
+)
+def test_a_module_of_another_python_or_processor_is_found(
+    name: str, machine: int, is_found: bool, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(b"\x7fELF" + bytes(14) + machine.to_bytes(2, "little"))
+
+    found = misbuilt(tmp_path, {"PythonRuntime": "python3.13", "Architecture": "x86_64"})
+
+    assert found == ([name] if is_found else [])
+
+
+def test_a_profile_that_names_a_python_which_is_not_installed_is_refused() -> None:
+    with pytest.raises(LaunchError, match=r"python3\.99, which is not on the PATH"):
+        target_of({"PythonRuntime": "python3.99"})
