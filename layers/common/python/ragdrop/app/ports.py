@@ -360,7 +360,9 @@ class Ports:
     def _http(self, url: str, key: str | None, timeout_s: float) -> OpenAiHttp:
         from ragdrop.models.http import OpenAiHttp
 
-        return OpenAiHttp(url, api_key=_secret(key), timeout_s=timeout_s, retries=self._retries())
+        secret = _secret(key)
+        renewed = partial(secret, renew=True)
+        return OpenAiHttp(url, api_key=secret, renewed_key=renewed, timeout_s=timeout_s, retries=self._retries())
 
     def _bedrock(self, region: str, timeout_s: float, *, path: str = "/model") -> OpenAiHttp:
         """A client of bedrock-runtime that signs with the role's credentials."""
@@ -459,7 +461,7 @@ def _regions(url: str | None) -> list[str]:
     return [] if region is None else [region]
 
 
-def _secret(reference: str | None) -> Callable[[], str | None]:
-    from ragdrop.stores.aws.clients import read_secret
+def _secret(reference: str | None) -> Callable[..., str | None]:
+    from ragdrop.stores.aws.stored_secrets import STORED
 
-    return partial(read_secret, reference)
+    return partial(STORED.read, reference)

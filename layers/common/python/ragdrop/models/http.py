@@ -1,4 +1,4 @@
-"""HTTP to OpenAI-compatible endpoints: one client, retries within the deadline, keys read at first use."""
+"""HTTP to OpenAI-compatible endpoints: one client, retries within the deadline, keys that may rotate."""
 
 import socket
 import threading
@@ -21,7 +21,8 @@ class OpenAiHttp:
 
     Args:
         url: The base, such as `http://127.0.0.1:11434/v1`; `/v1` is added if the URL has no path.
-        api_key: Returns the bearer token or None; called at the first request.
+        api_key: Returns the bearer token or None; called for each request, so it caches what it reads.
+        renewed_key: Reads the token again, after the endpoint answered 401; None = *api_key* always has the latest.
         timeout_s: The longest time of one attempt.
         client: For tests; else one with keep-alive is made at the first request.
         retries: Shared with other calls of the same dependency.
@@ -33,6 +34,7 @@ class OpenAiHttp:
         url: str,
         *,
         api_key: Callable[[], str | None],
+        renewed_key: Callable[[], str | None] | None = None,
         timeout_s: float,
         client: httpx.Client | None = None,
         retries: Retries | None = None,
@@ -41,6 +43,7 @@ class OpenAiHttp:
         base = httpx.URL(url)
         self.url = str(base.copy_with(path="/v1") if base.path in {"", "/"} else base).rstrip("/")
         self._api_key = api_key
+        self._renewed_key = renewed_key or api_key
         self._timeout_s = timeout_s
         self._client = client
         self._retries = retries or Retries()
@@ -50,6 +53,8 @@ class OpenAiHttp:
     def post(self, path: str, body: dict[str, Any], deadline: Deadline, *, stage: str) -> httpx.Response:
         """The last response, whatever its status; connection errors and RETRYABLE statuses are tried again.
 
+        A 401 is tried again once, if the key was rotated meanwhile.
+
         Raises:
             httpx.TransportError: The endpoint could not be reached, or was too slow.
             DeadlineError: No time was left to try.
@@ -57,14 +62,18 @@ class OpenAiHttp:
         return self._send(path, body, deadline, stage=stage, stream=False)
 
     def get(self, path: str, deadline: Deadline, *, stage: str) -> httpx.Response:
-        """The response to one GET, whatever its status; never tried again.
+        """The response to one GET, whatever its status; never tried again, but with a key that was rotated.
 
         Raises:
             httpx.TransportError: The endpoint could not be reached, or was too slow.
             DeadlineError: No time was left to try.
         """
         timeout_s = deadline.timeout_s(self._timeout_s, stage=stage)
-        return self._connected().get(f"{self.url}{path}", timeout=timeout_s, headers=_headers())
+        client, key = self._connected(), self._api_key()
+        response = client.get(f"{self.url}{path}", timeout=timeout_s, headers=_headers(key))
+        if (renewed := self._rotated(response, key)) is None:
+            return response
+        return client.get(f"{self.url}{path}", timeout=timeout_s, headers=_headers(renewed))
 
     @contextmanager
     def stream(
@@ -87,13 +96,13 @@ class OpenAiHttp:
     def _send(self, path: str, body: dict[str, Any], deadline: Deadline, *, stage: str, stream: bool) -> httpx.Response:
         client = self._connected()
         self._retries.begin()
-        attempt = 1
+        attempt, key, renewed = 1, self._api_key(), None
         while True:
             timeout_s = deadline.timeout_s(self._timeout_s, stage=stage)
             timeout = httpx.Timeout(timeout_s, connect=min(timeout_s, 5.0))
             try:
                 request = client.build_request(
-                    "POST", f"{self.url}{path}", json=body, timeout=timeout, headers=_headers()
+                    "POST", f"{self.url}{path}", json=body, timeout=timeout, headers=_headers(key)
                 )
                 self._signed(request)
                 response = client.send(request, stream=stream)
@@ -101,6 +110,10 @@ class OpenAiHttp:
                 if _used_its_time(exc) or not self._retries.again(attempt, deadline):
                     raise
             else:
+                if renewed is None and (renewed := self._rotated(response, key)) is not None:
+                    key = renewed
+                    response.close()
+                    continue
                 later = response.headers.get("retry-after")
                 if response.status_code not in RETRYABLE or not self._retries.again(attempt, deadline, later):
                     return response
@@ -117,15 +130,22 @@ class OpenAiHttp:
     def _connected(self) -> httpx.Client:
         with self._connecting:
             if self._client is None:
-                key = self._api_key()
-                self._client = httpx.Client(headers={"authorization": f"Bearer {key}"} if key else {})
+                self._client = httpx.Client()
             return self._client
 
+    def _rotated(self, response: httpx.Response, key: str | None) -> str | None:
+        """The key that took the place of *key*, where the endpoint refused that one and there is another."""
+        if response.status_code != httpx.codes.UNAUTHORIZED:
+            return None
+        renewed = self._renewed_key()
+        return None if renewed == key else renewed
 
-def _headers() -> dict[str, str]:
-    """The id of the request that is served, for the endpoint's log."""
+
+def _headers(key: str | None) -> dict[str, str]:
+    """The bearer token, and the id of the request that is served, for the endpoint's log."""
     request_id = REQUEST_ID.get()
-    return {"x-request-id": request_id} if request_id else {}
+    named = {"x-request-id": request_id} if request_id else {}
+    return {**named, "authorization": f"Bearer {key}"} if key else named
 
 
 def _used_its_time(exc: httpx.TransportError) -> bool:

@@ -1,7 +1,6 @@
-"""AWS clients: SDK sessions, timeouts, errors of unreadable answers, and secrets by reference."""
+"""AWS clients: SDK sessions, timeouts, errors of unreadable answers."""
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,8 +40,6 @@ _THROTTLED = frozenset(
 )
 QUICK_TIMEOUT_S = 0.25  # a query waits no longer for what it can do without
 _lock = Lock()
-SECRET_MAX_AGE_S = 300
-_SECRET_ARN = re.compile(r"arn:aws[\w-]*:secretsmanager:")
 
 
 def read_answers_plainly(client: Any) -> None:
@@ -234,24 +231,3 @@ def aws_errors(error: type[DependencyError], *, service: str, resource: str) -> 
         raise error(f"{resource} gave an answer that cannot be read", service=service, reason="unreadable") from exc
     except BotoCoreError as exc:
         raise error(f"{resource} did not answer ({type(exc).__name__})", service=service) from exc
-
-
-def read_secret(reference: str | None) -> str | None:
-    """The secret that *reference* names; cached for five minutes.
-
-    Raises ConfigurationError: it cannot be read; names the reference, never the secret.
-    """
-    if not reference:
-        return None
-    if not (reference.startswith("ssm:") or _SECRET_ARN.match(reference)):
-        return reference
-    from aws_lambda_powertools.utilities import parameters
-
-    try:
-        if reference.startswith("ssm:"):
-            return str(parameters.get_parameter(reference.removeprefix("ssm:"), decrypt=True, max_age=SECRET_MAX_AGE_S))
-        return str(parameters.get_secret(reference, max_age=SECRET_MAX_AGE_S))
-    except parameters.GetParameterError as exc:
-        raise ConfigurationError(
-            f"the secret {reference!r} cannot be read: check its name and the function's policy"
-        ) from exc
