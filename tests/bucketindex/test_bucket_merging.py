@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bucketindex.index import BucketChunkIndex
-from bucketindex.manifest import MAX_SEGMENTS, prefix_of
+from bucketindex.manifest import MANY_REMOVALS, MAX_SEGMENTS, Manifest, Removal, SegmentEntry, prefix_of, read_manifest
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from testing.memory_manifests import MemoryManifests
@@ -165,3 +165,61 @@ def test_without_time_left_a_merge_changes_nothing(bucket: Bucket) -> None:
         index.merge(engine.ref, Deadline.after(-1), nothing_is_dead, everything=True)
 
     assert bucket.segments == before
+
+
+ITEM_BYTES = 400_000  # DynamoDB's 409,600, less what else the item has
+
+
+def with_purges(manifest: Manifest, count: int) -> Manifest:
+    """*manifest* after purges of *count* documents, which other segments had."""
+    for number in range(count):
+        manifest = manifest.with_removal(Removal("team", f"customers/2026/contract-{number:08d}.md", 0, 7, 0))
+    return manifest
+
+
+def test_the_manifest_of_ten_thousand_purges_fits_its_item_and_is_read_as_it_was() -> None:
+    segments = [SegmentEntry(f"{number:014d}", number, 0, 200_000, 9, 9, "ab" * 32) for number in range(12)]
+    manifest = Manifest()
+    for each in segments:
+        manifest = manifest.with_segment(each)
+    manifest = with_purges(manifest, 10_000)
+
+    text = manifest.encoded()
+
+    assert len(text) < ITEM_BYTES
+    assert read_manifest(text) == manifest
+
+
+def test_many_removals_are_dropped_when_each_segment_was_written_again(bucket: Bucket) -> None:
+    engine, index = bucket.index()
+    for name in ("a.md", "b.md"):
+        engine.write(engine.piece(name, "pump"))
+    before = read_manifest(bucket.manifests.read(engine.ref.tenant, engine.ref.name))
+    after = with_purges(before, MANY_REMOVALS + 1)
+    bucket.manifests.write(engine.ref.tenant, engine.ref.name, after.encoded(), after.sequence, before.sequence)
+
+    merges = 0
+    while index.merge(engine.ref, now()):
+        merges += 1
+
+    assert merges == 2
+    assert read_manifest(bucket.manifests.read(engine.ref.tenant, engine.ref.name)).removals == ()
+    assert sorted(paths(engine.words("pump"))) == ["a.md", "b.md"]
+    assert sorted(paths(bucket.engine().words("pump"))) == ["a.md", "b.md"]
+
+
+def test_a_merge_is_due_as_long_as_many_removals_remain(bucket: Bucket) -> None:
+    engine, index = bucket.index()
+    for name in ("a.md", "b.md"):
+        engine.write(engine.piece(name, "pump"))
+    before = read_manifest(bucket.manifests.read(engine.ref.tenant, engine.ref.name))
+    after = with_purges(before, MANY_REMOVALS + 1)
+    bucket.manifests.write(engine.ref.tenant, engine.ref.name, after.encoded(), after.sequence, before.sequence)
+
+    index.tidy(engine.ref, now())
+    due = [index.merge_is_due(engine.ref)]
+    for _ in range(2):
+        index.merge(engine.ref, now())
+        due.append(index.merge_is_due(engine.ref))
+
+    assert due == [True, True, False]

@@ -112,7 +112,8 @@ class BucketChunkIndex:
             return
         entry = self._written(index, rows_in_order(chunks))
         manifest = self._views.change(index, lambda before: before.with_segment(entry), deadline)
-        self._due[index] = merge_is_worth_asking(len(manifest.segments), self._merge_above)
+        asks = merge_is_worth_asking(len(manifest.segments), self._merge_above)
+        self._due[index] = asks or manifest.has_many_removals
         if len(manifest.segments) > MAX_SEGMENTS:  # requested merges do not keep up
             try:
                 self.merge(index, deadline)
@@ -207,15 +208,19 @@ class BucketChunkIndex:
     ) -> int:
         manifest = self._views.manifest(index)
         chosen = fitting_one(manifest.segments) if everything else to_merge(manifest.segments, above=self._merge_above)
-        if not chosen and manifest.removals:
+        if manifest.removals and (not chosen or manifest.has_many_removals) and len(manifest.segments) <= MAX_SEGMENTS:
             last = manifest.removals[-1].sequence
-            chosen = [min((s for s in manifest.segments if s.sequence < last), key=lambda each: each.sequence)]
-        if not chosen:
+            before = [each for each in manifest.segments if each.clean_until < last]
+            chosen = sorted(before, key=lambda each: each.clean_until)[:1]
+        if not chosen or not self._merge(index, chosen, dead, deadline):
             return 0
-        return len(chosen) if self._merge(index, chosen, dead, deadline) else 0
+        self._due[index] = self._views.manifest(index).has_many_removals
+        return len(chosen)
 
     def tidy(self, index: IndexRef, deadline: Deadline) -> int:
-        live = {segment_name(index, each.name) for each in self._views.manifest(index).segments}
+        manifest = self._views.manifest(index)
+        self._due[index] = manifest.has_many_removals
+        live = {segment_name(index, each.name) for each in manifest.segments}
         return self._remove_others(index, live, RETIRED_S, deadline)
 
     def _remove_others(self, index: IndexRef, live: Collection[str], age_s: float, deadline: Deadline) -> int:
@@ -267,9 +272,10 @@ class BucketChunkIndex:
         segments = [each for each in view.segments if each.name in names]
         if len(segments) < len(names):
             return False
+        applied = view.manifest.sequence
         merged = MergedRows(view, segments, dead, deadline)
         entry = self._written(index, merged) if merged else None
-        after = self._views.change(index, lambda before: before.merged(names, entry), deadline)
+        after = self._views.change(index, lambda before: before.merged(names, entry, applied=applied), deadline)
         done = not names & {each.name for each in after.segments} and (
             entry is None or any(each.name == entry.name for each in after.segments)
         )

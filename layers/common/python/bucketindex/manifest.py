@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -14,6 +16,9 @@ MAX_SEGMENTS = 12  # that a query may meet; a writer that would make more merges
 MERGE_ABOVE = 7  # segments: from there on a merge is due
 FEWER = 4  # segments that a merge leaves, if their sizes let it
 MAX_MERGED_CHUNKS = 200_000  # of a segment that a merge may make: up to 600 MB, and 75 s of a core
+MANY_REMOVALS = 1_000  # from there on segments are rewritten, so that the removals need not be listed
+PACKED_ABOVE = 50_000  # characters of a manifest, whose item may have 400 KB
+PACKED = "z:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +33,17 @@ class SegmentEntry:
     size_bytes: int  # bytes of the file
     header_sha256: str  # of the beginning of the file, which has the checksums of the rest
     etag: str = ""  # of the object as it was written, which changes with every overwrite; empty if unknown
+    applied: int = 0  # the manifest's sequence up to which it was written without what was removed
 
     @property
     def stored(self) -> list[str | int]:
-        """The fields in the order of the manifest's format, without the ETag."""
-        return [getattr(self, name) for name in SegmentEntry.__slots__ if name != "etag"]
+        """The fields in the order of the manifest's format, without the ETag and what was applied."""
+        return [getattr(self, name) for name in SegmentEntry.__slots__ if name not in {"etag", "applied"}]
+
+    @property
+    def clean_until(self) -> int:
+        """The manifest's sequence up to which no removal hides anything of it."""
+        return max(self.sequence, self.applied)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +85,16 @@ class Manifest:
         segments = tuple(replace(each, etag=etag) if each.name == name else each for each in self.segments)
         return self if segments == self.segments else replace(self, sequence=self.sequence + 1, segments=segments)
 
-    def merged(self, names: Iterable[str], entry: SegmentEntry | None) -> Manifest | None:
+    @property
+    def has_many_removals(self) -> bool:
+        """Whether segments should be rewritten so that removals need not be listed."""
+        return len(self.removals) > MANY_REMOVALS
+
+    def merged(self, names: Iterable[str], entry: SegmentEntry | None, *, applied: int = 0) -> Manifest | None:
         """This manifest with *entry*, or nothing, in place of segments; None if one of them is no longer live.
 
-        The new one has the sequence of the last that it replaces, so that later additions and removals count.
+        The new one has the sequence of the last that it replaces, so that later additions count. It was written
+        without what was removed up to the sequence *applied*; removals that are in force for no segment go.
         """
         replaced = set(names)
         found = [each for each in self.segments if each.name in replaced]
@@ -85,9 +102,9 @@ class Manifest:
             return None
         left = [each for each in self.segments if each.name not in replaced]
         if entry is not None:
-            left.append(replace(entry, sequence=max(each.sequence for each in found)))
+            left.append(replace(entry, sequence=max(each.sequence for each in found), applied=applied))
         left.sort(key=lambda each: each.sequence)
-        oldest = min((each.sequence for each in left), default=self.sequence)
+        oldest = min((each.clean_until for each in left), default=self.sequence)
         removals = tuple(each for each in self.removals if each.sequence > oldest)
         return Manifest(self.sequence + 1, tuple(left), removals)
 
@@ -101,7 +118,9 @@ class Manifest:
         etags = {each.name: each.etag for each in self.segments if each.etag}  # apart: older readers know 7 fields
         removals = [[getattr(each, name) for name in Removal.__slots__] for each in self.removals]
         fields = {"format": 1, "sequence": self.sequence, "segments": segments, "removals": removals, "etags": etags}
-        return json.dumps(fields, separators=(",", ":"))
+        fields["applied"] = {each.name: each.applied for each in self.segments if each.applied}
+        text = json.dumps(fields, separators=(",", ":"))
+        return text if len(text) <= PACKED_ABOVE else PACKED + base64.b85encode(zlib.compress(text.encode())).decode()
 
 
 def read_manifest(text: str | None) -> Manifest:
@@ -117,11 +136,15 @@ def read_manifest(text: str | None) -> Manifest:
     if text is None:
         return Manifest()
     try:
-        fields = json.loads(text)
-        etags = fields.get("etags", {})
-        segments = tuple(replace(SegmentEntry(*each), etag=etags.get(each[0], "")) for each in fields["segments"])
+        packed = text.startswith(PACKED)
+        fields = json.loads(zlib.decompress(base64.b85decode(text.removeprefix(PACKED))) if packed else text)
+        etags, applied = fields.get("etags", {}), fields.get("applied", {})
+        segments = tuple(
+            replace(SegmentEntry(*each), etag=etags.get(each[0], ""), applied=applied.get(each[0], 0))
+            for each in fields["segments"]
+        )
         return Manifest(fields["sequence"], segments, tuple(Removal(*each) for each in fields["removals"]))
-    except (ValueError, KeyError, TypeError) as exc:
+    except (ValueError, KeyError, TypeError, zlib.error) as exc:
         raise IndexLostError("the manifest of the index cannot be read") from exc
 
 
