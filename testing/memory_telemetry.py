@@ -109,6 +109,11 @@ class MemoryStoredReplies:
         self._items[tenant, key] = _Item(fingerprint, now_s + lease_s, now_s + keep_s)
         return None
 
+    def find(self, tenant: str, key: str, *, now_s: float) -> StoredReply | None:
+        self._fail()
+        there = self._items.get((tenant, key))
+        return StoredReply(there.fingerprint, there.body) if there is not None and there.expires_at_s > now_s else None
+
     def finish(self, tenant: str, key: str, body: Mapping[str, Any]) -> None:
         self._fail()
         if (tenant, key) in self._items:

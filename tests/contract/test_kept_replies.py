@@ -55,3 +55,13 @@ def test_another_tenant_has_its_own_keys(stored: StoredReplies) -> None:
     begin(stored, new_tenant_name())
 
     assert begin(stored, new_tenant_name()) is None
+
+
+def test_what_is_in_the_way_can_be_read_without_a_request(stored: StoredReplies) -> None:
+    tenant = new_tenant_name()
+
+    assert stored.find(tenant, "k ü", now_s=NOW_S) is None
+    begin(stored, tenant)
+    stored.finish(tenant, "k ü", {"path": "ä"})
+    assert stored.find(tenant, "k ü", now_s=NOW_S + 1) == StoredReply("f", {"path": "ä"})
+    assert stored.find(tenant, "k ü", now_s=NOW_S + 601) is None

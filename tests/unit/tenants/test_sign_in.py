@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import NoReturn
 
 import pytest
 
@@ -46,9 +47,19 @@ def test_a_code_gives_its_credential_once(codes: SignInCodes) -> None:
         codes.redeem(code)
 
 
-def test_a_code_that_nobody_made_gives_nothing(codes: SignInCodes) -> None:
+class ReadOnly(MemoryStoredReplies):
+    """Replies that nobody may write."""
+
+    def begin(self, *_: object, **__: object) -> NoReturn:
+        raise AssertionError("a guess was written")
+
+    def forget(self, *_: object) -> NoReturn:
+        raise AssertionError("a guess was written")
+
+
+def test_a_code_that_nobody_made_gives_nothing_and_writes_nothing(clock: Clock) -> None:
     with pytest.raises(UnauthenticatedError):
-        codes.redeem("guessed")
+        SignInCodes(ReadOnly(), clock=clock).redeem("guessed")
 
 
 def test_a_code_expires_after_a_minute(codes: SignInCodes, clock: Clock) -> None:

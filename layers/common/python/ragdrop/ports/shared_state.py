@@ -190,6 +190,9 @@ class StoredReplies(Protocol):
         reply is stored, for *lease_s* only: whoever did it may have died.
         """
 
+    def find(self, tenant: str, key: str, *, now_s: float) -> StoredReply | None:
+        """What `begin` would find in the way, by one consistent read; nothing is written."""
+
     def finish(self, tenant: str, key: str, body: Mapping[str, Any]) -> None:
         """Keep the reply."""
 

@@ -48,13 +48,14 @@ class SignInCodes:
             DatabaseError: The store did not answer.
         """
         used, sealed, now_s = _name("used", code), _name("held", code), self._clock()
-        first = self._store.begin(_OWNER, used, used, now_s=now_s, lease_s=LIFETIME_S, keep_s=2 * LIFETIME_S) is None
-        found = self._store.begin(_OWNER, sealed, used, now_s=now_s, lease_s=0, keep_s=0) if first else None
-        if first:
-            self._store.forget(_OWNER, sealed)
-        if found is None or found.body is None:
+        found = self._store.find(_OWNER, sealed, now_s=now_s)  # a guess writes nothing: strangers may guess
+        if found is None or found.body is None or not self._is_first(used, now_s):
             raise UnauthenticatedError("the sign-in link is unknown, expired or used: open the page by `ragdrop open`")
+        self._store.forget(_OWNER, sealed)
         return one_time_pad(base64.b64decode(found.body["sealed"]), code).decode()
+
+    def _is_first(self, used: str, now_s: float) -> bool:
+        return self._store.begin(_OWNER, used, used, now_s=now_s, lease_s=LIFETIME_S, keep_s=2 * LIFETIME_S) is None
 
 
 def one_time_pad(data: bytes, code: str) -> bytes:

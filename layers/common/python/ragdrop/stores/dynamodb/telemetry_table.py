@@ -313,9 +313,11 @@ class DynamoDbStoredReplies(TelemetryTable):
         outcome = self._patient.conditional(_reply_key(tenant, key), update, condition, values=values)
         if outcome.won:
             return None
-        item = outcome.item or {}
-        body = item.get("reply")
-        return StoredReply(str(item.get("fingerprint", "")), None if body is None else json.loads(body))
+        return _stored_reply(outcome.item or {})
+
+    def find(self, tenant: str, key: str, *, now_s: float) -> StoredReply | None:
+        item = self._patient.get(_reply_key(tenant, key))
+        return _stored_reply(item) if item and int(item.get("expires_at", 0)) > now_s else None
 
     def finish(self, tenant: str, key: str, body: Mapping[str, Any]) -> None:
         update, values = "SET reply = :reply", {":reply": json.dumps(body)}
@@ -323,6 +325,11 @@ class DynamoDbStoredReplies(TelemetryTable):
 
     def forget(self, tenant: str, key: str) -> None:
         self._patient.delete(_reply_key(tenant, key))
+
+
+def _stored_reply(item: Mapping[str, Any]) -> StoredReply:
+    body = item.get("reply")
+    return StoredReply(str(item.get("fingerprint", "")), None if body is None else json.loads(body))
 
 
 def _reply_key(tenant: str, key: str) -> ItemKey:
