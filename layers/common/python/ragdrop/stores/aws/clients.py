@@ -19,6 +19,8 @@ OK = 200
 AwsClient: TypeAlias = Any  # a low-level boto3 client, whose methods are made at run time
 OWN_DOMAINS = (".amazonaws.com", ".amazonaws.com.cn")
 CONNECT_TIMEOUT_S = 1
+SDK = (1, 40)  # the least version of boto3, which the runtime brings and updates; a test compares pyproject.toml
+MAX_CONNECTIONS = 32  # of a client: twice the threads of the widest pool that shares one; the SDK's own limit is 10
 READ_TIMEOUT_S = 5  # of one read of the socket, not of a whole large object
 MAX_ATTEMPTS = 3  # the first one included; the SDK has a budget for the others
 # Questions wait for tables and for the state bucket: an item takes milliseconds, the first byte of an object less
@@ -106,6 +108,7 @@ def _made(service: str, *, quick: bool, region: str = "") -> AwsClient:
         if (service, quick, region) not in _clients:
             import boto3
 
+            check_sdk(boto3.__version__)
             try:
                 made = boto3.client(service, config=config_of(service, quick=quick), region_name=region or None)
             except NoRegionError as exc:
@@ -156,6 +159,18 @@ def signed_endpoint(service: str, region: str = "") -> SignedEndpoint:
     return SignedEndpoint(meta.endpoint_url.rstrip("/"), sign)
 
 
+def check_sdk(version: str) -> None:
+    """Refuse a runtime whose boto3 lacks what is used.
+
+    >>> check_sdk("1.44.5")
+
+    Raises ConfigurationError: it is older than SDK.
+    """
+    if tuple(map(int, version.split(".")[:2])) < SDK:
+        least = ".".join(map(str, SDK))
+        raise ConfigurationError(f"boto3 {version} is older than {least}: choose a newer PythonRuntime")
+
+
 def form_client() -> AwsClient:
     """A client of S3 that makes upload forms for the bucket's own name at the region's endpoint.
 
@@ -184,6 +199,7 @@ def config_of(service: str, *, quick: bool = False) -> Config:
     return Config(
         connect_timeout=QUICK_TIMEOUT_S if quick else CONNECT_TIMEOUT_S,
         read_timeout=read_s,
+        max_pool_connections=MAX_CONNECTIONS,
         retries={"mode": "standard", "total_max_attempts": attempts},
         signature_version="s3v4" if service == "s3" else None,  # in some regions the default is still version 2
         s3={"us_east_1_regional_endpoint": "regional"},
