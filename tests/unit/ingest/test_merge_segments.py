@@ -13,6 +13,7 @@ from ragdrop.domain.documents import Heads, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, EmbeddingServiceError, ObjectStoreError, QueueError
+from ragdrop.ingest.reconcile import MERGE_S
 from ragdrop.ports.message_queue import Delivery, MergeRequest
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
@@ -218,3 +219,12 @@ def dead(world: World, *revisions: tuple[DocumentKey, int]) -> set[tuple[Documen
 
 def _refuse(_wanted: MergeRequest) -> None:
     raise QueueError("down", service="queue")
+
+
+def test_a_merge_after_documents_waits_for_an_invocation_with_time_for_the_largest(world: World) -> None:
+    fill(world)
+    world.put("team/new.md", "A new pump.", ingest=False)
+
+    assert world.deliver(world.message(world.change("team/new.md")), asked(), left_s=MERGE_S - 1) == [asked()]
+    assert world.head("team/new.md").live_revision is not None
+    assert world.deliver(asked(), left_s=MERGE_S - 1) == []

@@ -28,6 +28,7 @@ from ragdrop.tenants.directory import TenantDirectory
 logger = logging.getLogger(__name__)
 
 MAX_MERGE_TRIES = 3
+MERGE_S = 150.0  # twice what the largest merge takes of a core
 MIN_TIME_FOR_A_RECORD_S = 20.0  # with less left no record is begun: it would be cut off and come back later than this
 
 
@@ -126,11 +127,19 @@ class ReconcileBatch:
         return False
 
     def _merge(self, deliveries: Sequence[Delivery], deadline: Deadline) -> list[Delivery]:
-        """Merge segments as messages ask; the messages of merges that failed and are tried again."""
-        failed = []
+        """Merge segments as messages ask; the messages of merges that failed and are tried again.
+
+        After other work of the batch one begins only if there is time for the largest; alone it always does.
+        """
+        failed, is_alone = [], not any(delivery.changes for delivery in deliveries)
         for delivery in deliveries:
             if delivery.merge is None:
                 continue
+            if not is_alone and deadline.remaining_s() < MERGE_S and delivery.receives < MAX_MERGE_TRIES:
+                self.redelivery.after(delivery, 0)
+                failed.append(delivery)
+                continue
+            is_alone = False
             try:
                 merged = self.merge_segments(delivery.merge, deadline)
             except DependencyError as exc:
@@ -343,7 +352,10 @@ class MergeSegments:
         targets = tenant.targets if tenant is not None and tenant.enabled else ()
         for target in targets:
             if tenant is not None and target.name == request.index:
-                return self.index.merge(tenant.part_of(target), deadline, lambda found: self.dead(found, deadline))
+                part = tenant.part_of(target)
+                merged = self.index.merge(part, deadline, lambda found: self.dead(found, deadline))
+                self.ask_where_due([part])  # the next segment, where many removals remain
+                return merged
         return 0
 
     def tidy(self, tenant: Tenant, deadline: Deadline) -> int:
@@ -359,7 +371,10 @@ class MergeSegments:
         if chunks > WASTEFUL * tenant.chunks + SLACK_CHUNKS:
             merged = self.index.merge(tenant.index, deadline, lambda found: self.dead(found, deadline), everything=True)
             logger.info("rewrote an index", extra={"tenant": tenant.name, "segments": merged})
-        return sum(self.index.tidy(tenant.part_of(target), deadline) for target in tenant.targets)
+        parts = [tenant.part_of(target) for target in tenant.targets]
+        tidied = sum(self.index.tidy(part, deadline) for part in parts)
+        self.ask_where_due(parts)  # where purges left many removals
+        return tidied
 
     def dead(self, revisions: Sequence[tuple[DocumentKey, int]], deadline: Deadline) -> set[tuple[DocumentKey, int]]:
         """Which of up to 100 revisions can never answer again; one whose head cannot be read may."""

@@ -9,7 +9,7 @@ from ragdrop.domain.keys import NAME_PATTERN
 from ragdrop.ports.object_store import StoredObject
 
 SETTLE_S = 70.0  # after a promotion: every environment has read the tenant's item by then, a stale one too
-LEASE_S = 780  # the queue's visibility timeout; a test compares the template with it
+LEASE_S = 1_860  # the queue's visibility timeout; a test compares the template with it
 MAX_DELAY_S = 900
 MAX_RECEIVES = 5  # then the queue moves the message to the dead-letter queue
 
