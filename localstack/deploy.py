@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+import boto3
 import botocore.exceptions
 import yaml
 from localstack_client.session import Session
@@ -24,6 +25,7 @@ from localstack_client.session import Session
 from localstack.build import RELEASE_CHARACTERS, SAM, build_digest, run_sam, target_of, with_release
 from localstack.home import BUILD, REPOSITORY, Home, write_json, write_private
 from localstack.launch_options import CONFIG, STACK_NAME, parameters_of
+from localstack.preflight import problems
 from localstack.processes import CONTAINER_HOST, HOST, LaunchError
 from ragdrop.config import DOCUMENT_KEY
 from ragdrop_cli.invoke import filled_in
@@ -251,16 +253,30 @@ def command_of(environment: str, parameters: Mapping[str, str], options: Sequenc
     return [str(SAM), "deploy", "--config-env", environment, *options, *overrides]
 
 
+def stack_name_in(config: Mapping[str, Any], environment: str, options: Sequence[str]) -> str:
+    """The stack that sam deploys: the one that its options name, else that of *environment*.
+
+    >>> stack_name_in({"dev": {"deploy": {"parameters": {"stack_name": "one"}}}}, "dev", ["--stack-name", "two"])
+    'two'
+    """
+    if "--stack-name" in options[:-1]:
+        return options[options.index("--stack-name") + 1]
+    return str(config[environment]["deploy"]["parameters"].get("stack_name", ""))
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Deploy what `make build` made; sam's exit code."""
     parser = argparse.ArgumentParser(prog="make deploy", description="Deploy to AWS what `make build` made.")
     parser.add_argument("environment", help="an environment of samconfig.toml, such as dev")
     options, rest = parser.parse_known_args(arguments)
     try:
-        parameters = parameters_of(tomllib.loads(CONFIG.read_text("utf-8")), options.environment)
+        config = tomllib.loads(CONFIG.read_text("utf-8"))
+        parameters = parameters_of(config, options.environment)
         template = BUILD / "build/template.yaml"
         if not template.exists():
             raise LaunchError(f"nothing is built: run make build ENV={options.environment} first")
+        if found := problems(stack_name_in(config, options.environment, rest), parameters, boto3.Session()):
+            raise LaunchError("this deployment would fail:\n- " + "\n- ".join(found))
         built = build_digest(*target_of(parameters).values())
         release = deployment_digest(built, parameters)[:RELEASE_CHARACTERS]
         template.write_text(with_release(template.read_text("utf-8"), release), "utf-8")
