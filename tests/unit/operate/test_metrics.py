@@ -106,6 +106,7 @@ def ask(world: World) -> None:
 PROVOKED_BY: dict[str, tuple[Callable[[World], None], str | None]] = {
     "Requests": (a_question, None),
     "RequestLatency": (a_question, None),
+    "AnswerLatency": (an_answer, None),
     "CacheHits": (the_same_question_again, None),
     "Abstentions": (a_question_that_nothing_answers, None),
     "Errors": (a_model_that_fails, None),

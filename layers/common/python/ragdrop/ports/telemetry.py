@@ -41,7 +41,8 @@ NAMESPACE = "ragdrop"
 Unit = Literal["Count", "Milliseconds", "None"]
 UNITS: dict[str, Unit] = {
     "Requests": "Count",
-    "RequestLatency": "Milliseconds",
+    "RequestLatency": "Milliseconds",  # of searches: an alarm on it would count how long chat models write
+    "AnswerLatency": "Milliseconds",
     "Errors": "Count",
     "Fallbacks": "Count",
     "Abstentions": "Count",
@@ -173,10 +174,12 @@ def metrics_of(report: QueryReport) -> Mapping[str, float]:
 
     >>> metrics_of(QueryReport("search", "acme", 12.0))["Errors"]
     0.0
+    >>> "RequestLatency" in metrics_of(QueryReport("ask", "acme", 9_000.0))
+    False
     """
     found = {
         "Requests": 1.0,
-        "RequestLatency": report.latency_ms,
+        "RequestLatency" if report.operation == "search" else "AnswerLatency": report.latency_ms,
         "Errors": float(report.failed),
         "Fallbacks": float(report.fallback),
         "Abstentions": float(report.abstain_reason is not None),
