@@ -16,7 +16,7 @@ ENVS = .venv/.ready $(patsubst %,.local/env/%/.ready,ministack sam models schema
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down build deploy rehearse status test test-rest test-all test-long test-unit test-other drill pr lint hooks goals format docs wheel bench bench-env bench-quick bench-quality load invoke reader-train reader-eval lock clean
+.PHONY: help setup demo up down build deploy destroy rehearse status test test-rest test-all test-long test-unit test-other drill pr lint hooks goals format docs wheel bench bench-env bench-quick bench-quality load invoke reader-train reader-eval lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -37,8 +37,11 @@ down: setup ## stop what "make up" started; data stays in .local
 build: setup ## build for AWS, native modules stripped and Python compiled: make build ENV=dev
 	@.venv/bin/python -m localstack.build $(or $(ENV),dev)
 
-deploy: setup ## deploy what make build made to AWS with a new release: make deploy ENV=dev
-	@.venv/bin/python -m localstack.deploy $(or $(ENV),dev)
+deploy: setup ## build what changed and deploy it to AWS; with TENANT=acme also connect, make a tenant and check: make deploy ENV=dev
+	@.venv/bin/python -m localstack.deploy $(or $(ENV),dev) $(if $(TENANT),--tenant $(TENANT))
+
+destroy: setup ## delete the stack on AWS; buckets and tables stay, and are named: make destroy ENV=dev
+	@.venv/bin/python -m localstack.deploy $(or $(ENV),dev) --destroy
 
 rehearse: setup .local/env/awscli/.ready ## run every command of docs/deploy.md against the emulator, under ten minutes
 	@.venv/bin/python -m tests.faults.rehearsal

@@ -98,6 +98,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 RELEASE = re.compile(r"^( +RELEASE: ).*$", re.MULTILINE)
 STAMP = BUILD / "built.sha256"
+FOR_AWS = BUILD / "built-for-aws.sha256"
 SAM = SHARED / "env/sam/bin/sam"
 BUILD_TIMEOUT_S = 600
 RELEASE_CHARACTERS = 32
@@ -125,6 +126,7 @@ def build(home: Home, digest: str) -> None:
     Raises LaunchError if sam failed; the message has the end of its output.
     """
     STAMP.unlink(missing_ok=True)
+    FOR_AWS.unlink(missing_ok=True)
     log = home.logs / "sam-build.log"
     overrides = [f"PythonRuntime={python_runtime()}", f"Architecture={architecture()}"]
     run_sam(["build", "--cached", "--parallel", "--parameter-overrides", *overrides], log=log, environment={})
@@ -250,6 +252,9 @@ def build_for_aws(environment: str, options: Sequence[str]) -> None:
 
     Raises LaunchError if sam failed, or built for another runtime or processor.
     """
+    BUILD.mkdir(exist_ok=True)
+    for stamp in (STAMP, FOR_AWS):  # what lies there is no longer the local stack's
+        stamp.unlink(missing_ok=True)
     target = target_of(parameters_of(tomllib.loads(CONFIG.read_text("utf-8")), environment))
     overrides = ["--parameter-overrides", *(f"{name}={value}" for name, value in target.items())]
     run_sam(["build", "--config-env", environment, *overrides, *options], log=BUILD / "build.log", environment={})
@@ -261,6 +266,7 @@ def build_for_aws(environment: str, options: Sequence[str]) -> None:
     template = folder / "template.yaml"
     text = with_release(template.read_text("utf-8"), build_digest(*target.values())[:RELEASE_CHARACTERS])
     template.write_text(pinned(text, target), "utf-8")
+    FOR_AWS.write_text(build_digest(*target.values()))
     sys.stderr.write(f"built for {target['PythonRuntime']} on {target['Architecture']}\n")
 
 
@@ -269,8 +275,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make build", description=__doc__)
     parser.add_argument("environment", help="an environment of samconfig.toml, such as dev")
     options, rest = parser.parse_known_args(arguments)
-    BUILD.mkdir(exist_ok=True)
-    STAMP.unlink(missing_ok=True)  # what lies there is no longer the local stack's
     try:
         build_for_aws(options.environment, rest)
     except LaunchError as exc:

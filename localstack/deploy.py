@@ -1,6 +1,7 @@
 """``sam deploy`` of the real template to the emulator, and what the emulator leaves out; ``sam local invoke``.
 
-`make deploy` is here too: to AWS, with a release number, so that changed parameters reach the running functions.
+`make deploy` and `make destroy` are here too: to AWS, with a digest, so that changed parameters reach the running
+functions.
 """
 
 from __future__ import annotations
@@ -22,7 +23,16 @@ import botocore.exceptions
 import yaml
 from localstack_client.session import Session
 
-from localstack.build import RELEASE_CHARACTERS, SAM, build_digest, run_sam, target_of, with_release
+from localstack.build import (
+    FOR_AWS,
+    RELEASE_CHARACTERS,
+    SAM,
+    build_digest,
+    build_for_aws,
+    run_sam,
+    target_of,
+    with_release,
+)
 from localstack.home import BUILD, REPOSITORY, Home, write_json, write_private
 from localstack.launch_options import CONFIG, STACK_NAME, parameters_of
 from localstack.preflight import problems
@@ -264,27 +274,69 @@ def stack_name_in(config: Mapping[str, Any], environment: str, options: Sequence
     return str(config[environment]["deploy"]["parameters"].get("stack_name", ""))
 
 
+RETAINED = {"AWS::S3::Bucket": "bucket", "AWS::DynamoDB::Table": "table", "AWS::OpenSearchService::Domain": "domain"}
+
+
+def destroy(stack_name: str, client: Any) -> list[str]:
+    """Delete a stack and wait for it; what it leaves, as kind and name. *client* speaks to CloudFormation.
+
+    Raises LaunchError if there is no such stack, or it could not be deleted.
+    """
+    try:
+        pages = client.get_paginator("list_stack_resources").paginate(StackName=stack_name)
+        found = [each for page in pages for each in page["StackResourceSummaries"]]
+        client.delete_stack(StackName=stack_name)
+        client.get_waiter("stack_delete_complete").wait(StackName=stack_name)
+    except (botocore.exceptions.ClientError, botocore.exceptions.WaiterError) as exc:
+        raise LaunchError(f"could not delete the stack {stack_name}: {exc}") from exc
+    retained = [(RETAINED[each["ResourceType"]], each) for each in found if each["ResourceType"] in RETAINED]
+    return [f"{kind} {each['PhysicalResourceId']}" for kind, each in retained]
+
+
+def deploy_to_aws(environment: str, options: Sequence[str]) -> str:
+    """Build what changed, look for what would fail, and deploy a profile of samconfig.toml; the stack's name.
+
+    Raises LaunchError if one of these failed.
+    """
+    config = tomllib.loads(CONFIG.read_text("utf-8"))
+    parameters = parameters_of(config, environment)
+    stack_name = stack_name_in(config, environment, options)
+    if found := problems(stack_name, parameters, boto3.Session()):
+        raise LaunchError("this deployment would fail:\n- " + "\n- ".join(found))
+    built = build_digest(*target_of(parameters).values())
+    if not FOR_AWS.exists() or FOR_AWS.read_text() != built:
+        build_for_aws(environment, [])
+    template = BUILD / "build/template.yaml"
+    release = deployment_digest(built, parameters)[:RELEASE_CHARACTERS]
+    template.write_text(with_release(template.read_text("utf-8"), release), "utf-8")
+    command = command_of(environment, parameters, options)
+    if code := subprocess.run(command, cwd=REPOSITORY, check=False).returncode:
+        raise LaunchError(f"sam deploy ended with {code}")
+    return stack_name
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Deploy what `make build` made; sam's exit code."""
-    parser = argparse.ArgumentParser(prog="make deploy", description="Deploy to AWS what `make build` made.")
+    """Build and deploy to AWS, or delete a stack; 0 if all of it succeeded."""
+    parser = argparse.ArgumentParser(prog="make deploy", description="Deploy to AWS, and build first what changed.")
     parser.add_argument("environment", help="an environment of samconfig.toml, such as dev")
+    parser.add_argument("--tenant", help="connect this folder to the stack, with this tenant, and check it")
+    parser.add_argument("--destroy", action="store_true", help="delete the stack in place of deploying it")
     options, rest = parser.parse_known_args(arguments)
     try:
-        config = tomllib.loads(CONFIG.read_text("utf-8"))
-        parameters = parameters_of(config, options.environment)
-        template = BUILD / "build/template.yaml"
-        if not template.exists():
-            raise LaunchError(f"nothing is built: run make build ENV={options.environment} first")
-        if found := problems(stack_name_in(config, options.environment, rest), parameters, boto3.Session()):
-            raise LaunchError("this deployment would fail:\n- " + "\n- ".join(found))
-        built = build_digest(*target_of(parameters).values())
-        release = deployment_digest(built, parameters)[:RELEASE_CHARACTERS]
-        template.write_text(with_release(template.read_text("utf-8"), release), "utf-8")
+        if options.destroy:
+            config = tomllib.loads(CONFIG.read_text("utf-8"))
+            name = stack_name_in(config, options.environment, rest)
+            left = destroy(name, boto3.client("cloudformation"))
+            sys.stderr.write(f"deleted the stack {name}. These stay, with all documents:\n")
+            sys.stderr.writelines(f"  {each}\n" for each in left)
+            return 0
+        stack_name = deploy_to_aws(options.environment, rest)
     except LaunchError as exc:
         sys.stderr.write(f"{exc}\n")
         return 1
-    command = command_of(options.environment, parameters, rest)
-    return subprocess.run(command, cwd=REPOSITORY, check=False).returncode
+    ragdrop = [sys.executable, "-m", "ragdrop_cli"]
+    steps = [["connect", stack_name, "--tenant", options.tenant], ["doctor"]] if options.tenant else []
+    return next((code for each in steps if (code := subprocess.run([*ragdrop, *each], check=False).returncode)), 0)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ BESIDE = {
     "OpenSearchDomain": {"IndexUrl": ""},
     "VpcSecurityGroupIds": {"VpcSubnetIds": "subnet-1,subnet-2"},
     "WebAdapterLayerArn": {"ResponseStreaming": "true"},
+    "HourlyCostAlarm": {"AlarmTopicArn": "shown"},
 }
 
 

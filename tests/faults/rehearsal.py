@@ -18,13 +18,10 @@ import time
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import yaml
-
-from localstack.build import BUILD_TIMEOUT_S, DEFAULTS
+from localstack.build import BUILD_TIMEOUT_S
 from localstack.deploy import Emulated, local_api_url, with_concurrency
-from localstack.home import REPOSITORY, SHARED, TEMPLATE, Home, Progress, read_json
+from localstack.home import REPOSITORY, SHARED, Home, Progress, read_json
 from localstack.launch_options import BUCKET_URL, LaunchOptions
 from localstack.launcher import Launcher, down
 from localstack.processes import HOST, LaunchError, tail
@@ -49,30 +46,6 @@ def commands_of(guide: str) -> list[str]:
     """
     lines = (line.strip() for block in BLOCK.findall(guide) for line in block.splitlines())
     return [re.sub(r"(?<=env |ENV=)prod\b", "dev", line) for line in lines if line]
-
-
-def answers_of(template: str, given: Mapping[str, str]) -> list[str]:
-    """What is typed into the guide: stack and region, each parameter, three questions, each route, where to save.
-
-    Args:
-        template: The text of the template.
-        given: Parameters that are not the profile's.
-    """
-
-    class Loader(yaml.SafeLoader):
-        """Reads a template's plain parts."""
-
-    Loader.add_multi_constructor("!", lambda _loader, _suffix, _node: None)
-    found: dict[str, Any] = yaml.load(template, Loader)  # noqa: S506 - a safe loader
-    parameters = [given.get(name, "none" if each.get("NoEcho") else "") for name, each in found["Parameters"].items()]
-    events = (
-        event["Type"]
-        for each in found["Resources"].values()
-        if each["Type"] == "AWS::Serverless::Function"
-        for event in each["Properties"].get("Events", {}).values()
-    )
-    routes = ["y" for kind in events if kind == "Api"]
-    return [STACK, "", *parameters, "n", "y", "n", *routes, "y", "", ""]
 
 
 class Rehearsal:
@@ -234,12 +207,12 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     run, place = rehearsal.run, rehearsal.place
     concurrency = parameters["IngestConcurrency"]
     run('aws ssm put-parameter --name /ragdrop/openai --type SecureString --value "$OPENAI_API_KEY"')
-    target = "".join(f'"{name}={parameters[name]}", ' for name in DEFAULTS)  # what the emulator runs functions in
-    rehearsal.change("samconfig.toml", '"Stage=dev",', f'"Stage=dev", {target}')
+    given = ", ".join(json.dumps(f"{name}={value}") for name, value in {"Stage": "dev", **parameters}.items())
+    rehearsal.change(
+        "samconfig.toml", r'parameter_overrides = \[\n  "Stage=dev",[^]]*\]', f"parameter_overrides = [{given}]"
+    )
     rehearsal.build()
-    rehearsal.patch(concurrency)
-    typed = answers_of(TEMPLATE.read_text("utf-8"), parameters)
-    run("sam deploy --guided --config-env dev", typed="\n".join(typed) + "\n")
+    rehearsal.deploy_again(concurrency)
     rehearsal.connect(STACK)
     run("ragdrop doctor")
     (place / "notes").mkdir()
@@ -250,7 +223,9 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     run(f"ragdrop key create {TENANT} --role reader --vault team")
 
     run("ragdrop eval questions.jsonl --save before.json")
-    rehearsal.change("samconfig.toml", r"(OcrUrl=\\*\"?)", r"\1textract")  # not one that makes the emulator's API again
+    rehearsal.change(
+        "samconfig.toml", "Stage=dev", 'Stage=dev", "OcrUrl=textract'
+    )  # not one that makes the emulator's API again
     rehearsal.deploy_again(concurrency)
     rehearsal.expect("the changed setting is in force", rehearsal.in_force("query", "OCR_URL"), "textract")
 
@@ -261,7 +236,7 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     run("ragdrop eval questions.jsonl --compare before.json --gate 0.8")
 
     rehearsal.change("functions/query/app.py", r"# the next release\n\Z", "")
-    rehearsal.change("samconfig.toml", r"(OcrUrl=\\*\"?)textract", r"\1")
+    rehearsal.change("samconfig.toml", "OcrUrl=textract", "OcrUrl=")
     rehearsal.build()
     rehearsal.deploy_again(concurrency)
     rehearsal.expect("the setting of before is in force", rehearsal.in_force("query", "OCR_URL"), "")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from localstack.deploy import local_event
+from localstack.deploy import destroy, local_event
 from localstack.home import REPOSITORY
 
 EVENTS = sorted((REPOSITORY / "events").glob("*.json"))
@@ -31,3 +32,34 @@ def test_no_example_stays_in_an_event_and_nothing_else_changes(path: Path) -> No
 def test_a_changed_message_keeps_a_digest_that_is_right(path: Path) -> None:
     for record in local_event(path.read_text("utf-8"), STACK)["Records"]:
         assert record["md5OfBody"] == hashlib.md5(record["body"].encode(), usedforsecurity=False).hexdigest()
+
+
+class Stacks:
+    """CloudFormation with one stack that leaves a bucket and a table."""
+
+    def __init__(self) -> None:
+        self.deleted, self.waited = "", False
+
+    def get_paginator(self, _operation: str) -> Stacks:
+        return self
+
+    def get_waiter(self, _name: str) -> Stacks:
+        return self
+
+    def paginate(self, **_: str) -> list[dict[str, Any]]:
+        kinds = {"AWS::S3::Bucket": "documents", "AWS::SQS::Queue": "queue", "AWS::DynamoDB::Table": "registry"}
+        found = [{"ResourceType": kind, "PhysicalResourceId": name} for kind, name in kinds.items()]
+        return [{"StackResourceSummaries": found}]
+
+    def delete_stack(self, *, StackName: str) -> None:  # noqa: N803 - the SDK's name
+        self.deleted = StackName
+
+    def wait(self, **_: str) -> None:
+        self.waited = self.deleted != ""
+
+
+def test_a_deleted_stack_leaves_buckets_and_tables_and_names_them() -> None:
+    stacks = Stacks()
+
+    assert destroy("ragdrop-dev", stacks) == ["bucket documents", "table registry"]
+    assert (stacks.deleted, stacks.waited) == ("ragdrop-dev", True)
