@@ -16,7 +16,7 @@ ENVS = .venv/.ready $(patsubst %,.local/env/%/.ready,ministack sam models schema
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down build deploy destroy rehearse status test test-rest test-all test-long test-unit test-other drill pr lint hooks goals format docs wheel bench bench-env bench-quick bench-quality load invoke reader-train reader-eval lock clean
+.PHONY: help setup demo up down build deploy adopt destroy rehearse status test test-rest test-all test-long test-unit test-other drill pr lint hooks goals format docs wheel bench bench-env bench-quick bench-quality load invoke reader-train reader-eval lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -39,6 +39,9 @@ build: setup ## build for AWS, native modules stripped and Python compiled: make
 
 deploy: setup ## build what changed and deploy it to AWS; with TENANT=acme also connect, make a tenant and check: make deploy ENV=dev
 	@.venv/bin/python -m localstack.deploy $(or $(ENV),dev) $(if $(TENANT),--tenant $(TENANT))
+
+adopt: setup ## deploy on top of the buckets and tables that a deleted stack of the same name left: make adopt ENV=dev
+	@.venv/bin/python -m localstack.deploy $(or $(ENV),dev) --adopt
 
 destroy: setup ## delete the stack on AWS; buckets and tables stay, and are named: make destroy ENV=dev
 	@.venv/bin/python -m localstack.deploy $(or $(ENV),dev) --destroy
@@ -92,7 +95,9 @@ lint-local: setup .local/env/audit/.ready .local/env/checkov/.ready
 	@.venv/bin/mypy
 	@AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 .local/env/sam/bin/sam validate --lint
 	@AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 .local/env/sam/bin/sam validate --lint --template templates/monitoring.yaml
-	@.local/env/checkov/bin/checkov --config-file checks/checkov.yaml --file template.yaml templates/monitoring.yaml
+	@AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 .local/env/sam/bin/sam validate --lint --template templates/adopt.yaml
+	@AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0 .local/env/sam/bin/sam validate --lint --template templates/backup.yaml
+	@.local/env/checkov/bin/checkov --config-file checks/checkov.yaml --file template.yaml templates/*.yaml
 	@.venv/bin/python -m checks.secret_scan
 
 hooks: setup .local/env/audit/.ready ## build what the hooks of .pre-commit-config.yaml run: ruff and the scan for secrets

@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -271,6 +271,7 @@ def stack_name_in(config: Mapping[str, Any], environment: str, options: Sequence
     """
     if "--stack-name" in options[:-1]:
         return options[options.index("--stack-name") + 1]
+    parameters_of(config, environment)  # there is such an environment
     return str(config[environment]["deploy"]["parameters"].get("stack_name", ""))
 
 
@@ -291,6 +292,55 @@ def destroy(stack_name: str, client: Any) -> list[str]:
         raise LaunchError(f"could not delete the stack {stack_name}: {exc}") from exc
     retained = [(RETAINED[each["ResourceType"]], each) for each in found if each["ResourceType"] in RETAINED]
     return [f"{kind} {each['PhysicalResourceId']}" for kind, each in retained]
+
+
+def retained_names(stack_name: str, buckets: Sequence[str], tables: Sequence[str]) -> dict[str, dict[str, str]]:
+    """By logical id the identifier of what a deleted stack left, as an import takes it.
+
+    Args:
+        stack_name: Of the deleted stack, and of the next one.
+        buckets: Names of all buckets of the account.
+        tables: Names of all tables of the region.
+
+    Raises:
+        LaunchError: A resource is missing, or several could be meant; names them.
+    """
+    required = {
+        "DocumentBucket": ("BucketName", f"{stack_name}-documents-", buckets),
+        "StateBucket": ("BucketName", f"{stack_name}-statebucket-", buckets),
+        "RegistryTable": ("TableName", f"{stack_name}-RegistryTable-", tables),
+        "VisitedTable": ("TableName", f"{stack_name}-VisitedTable-", tables),
+        "TelemetryTable": ("TableName", f"{stack_name}-TelemetryTable-", tables),
+    }
+    found = {name: [each for each in names if each.startswith(start)] for name, (_, start, names) in required.items()}
+    if unclear := [f"{name}: {', '.join(each) or 'none'}" for name, each in found.items() if len(each) != 1]:
+        raise LaunchError("one of each is needed to adopt them: " + "; ".join(unclear))
+    return {name: {required[name][0]: each} for name, [each] in found.items()}
+
+
+def adopt(stack_name: str, client: Callable[[str], Any]) -> None:
+    """Make a stack of what a deleted one of this name left, by import; the next deployment completes it.
+
+    *client* gives boto3's client of a service. Raises LaunchError if the import failed.
+    """
+    buckets = [each["Name"] for each in client("s3").list_buckets()["Buckets"]]
+    tables = [
+        name for page in client("dynamodb").get_paginator("list_tables").paginate() for name in page["TableNames"]
+    ]
+    kinds = {"BucketName": "AWS::S3::Bucket", "TableName": "AWS::DynamoDB::Table"}
+    imported = [
+        {"ResourceType": kinds[next(iter(each))], "LogicalResourceId": name, "ResourceIdentifier": each}
+        for name, each in retained_names(stack_name, buckets, tables).items()
+    ]
+    stacks, change = client("cloudformation"), {"StackName": stack_name, "ChangeSetName": "adopt"}
+    body = (REPOSITORY / "templates/adopt.yaml").read_text("utf-8")
+    try:
+        stacks.create_change_set(**change, ChangeSetType="IMPORT", TemplateBody=body, ResourcesToImport=imported)
+        stacks.get_waiter("change_set_create_complete").wait(**change)
+        stacks.execute_change_set(**change)
+        stacks.get_waiter("stack_import_complete").wait(StackName=stack_name)
+    except (botocore.exceptions.ClientError, botocore.exceptions.WaiterError) as exc:
+        raise LaunchError(f"could not adopt what {stack_name} left: {exc}") from exc
 
 
 def deploy_to_aws(environment: str, options: Sequence[str]) -> str:
@@ -320,12 +370,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make deploy", description="Deploy to AWS, and build first what changed.")
     parser.add_argument("environment", help="an environment of samconfig.toml, such as dev")
     parser.add_argument("--tenant", help="connect this folder to the stack, with this tenant, and check it")
+    parser.add_argument("--adopt", action="store_true", help="first import what a deleted stack of this name left")
     parser.add_argument("--destroy", action="store_true", help="delete the stack in place of deploying it")
     options, rest = parser.parse_known_args(arguments)
     try:
+        name = stack_name_in(tomllib.loads(CONFIG.read_text("utf-8")), options.environment, rest)
+        if options.adopt:
+            adopt(name, boto3.client)
         if options.destroy:
-            config = tomllib.loads(CONFIG.read_text("utf-8"))
-            name = stack_name_in(config, options.environment, rest)
             left = destroy(name, boto3.client("cloudformation"))
             sys.stderr.write(f"deleted the stack {name}. These stay, with all documents:\n")
             sys.stderr.writelines(f"  {each}\n" for each in left)

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from localstack.deploy import destroy, local_event
+from localstack.deploy import destroy, local_event, retained_names
 from localstack.home import REPOSITORY
+from localstack.processes import LaunchError
+from tests.architecture.cloudformation import read_template
 
 EVENTS = sorted((REPOSITORY / "events").glob("*.json"))
 STACK = {"api_key": "rd_the_stacks_own", "bucket": "documents-of-the-stack", "tenant": "acme"}
@@ -63,3 +65,34 @@ def test_a_deleted_stack_leaves_buckets_and_tables_and_names_them() -> None:
 
     assert destroy("ragdrop-dev", stacks) == ["bucket documents", "table registry"]
     assert (stacks.deleted, stacks.waited) == ("ragdrop-dev", True)
+
+
+BUCKETS = ["ragdrop-dev-documents-1-eu-west-1", "ragdrop-dev-statebucket-x1", "ragdrop-dev2-statebucket-y1"]
+TABLES = [f"ragdrop-dev-{name}Table-ABC" for name in ("Registry", "Visited", "Telemetry")]
+
+
+def test_what_a_deleted_stack_left_is_found_by_its_names() -> None:
+    assert retained_names("ragdrop-dev", BUCKETS, TABLES) == {
+        "DocumentBucket": {"BucketName": BUCKETS[0]},
+        "StateBucket": {"BucketName": BUCKETS[1]},
+        "RegistryTable": {"TableName": TABLES[0]},
+        "VisitedTable": {"TableName": TABLES[1]},
+        "TelemetryTable": {"TableName": TABLES[2]},
+    }
+
+
+def test_what_is_missing_or_there_twice_is_named_and_nothing_imported() -> None:
+    with pytest.raises(LaunchError, match=r"StateBucket: none; RegistryTable: .*-ABC, .*-DEF$"):
+        retained_names("ragdrop-dev", BUCKETS[:1], [*TABLES, "ragdrop-dev-RegistryTable-DEF"])
+
+
+def test_what_is_adopted_has_the_logical_ids_policies_and_keys_of_the_template() -> None:
+    adopted, template = (read_template(name)["Resources"] for name in ("templates/adopt.yaml", "template.yaml"))
+    retained = {name for name, each in template.items() if each["Type"] in {"AWS::S3::Bucket", "AWS::DynamoDB::Table"}}
+
+    assert set(adopted) == retained
+    for name, resource in adopted.items():
+        properties = template[name]["Properties"]
+        assert {key: properties.get(key) for key in resource["Properties"]} == resource["Properties"], name
+        assert resource["DeletionPolicy"] == template[name]["DeletionPolicy"]
+        assert "TableName" not in properties
