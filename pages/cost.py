@@ -55,7 +55,7 @@ INDEX = {
     "multi-az": (3, 0.167, 100),
 }  # nodes, an hour each, GB each
 METRICS, ALARMS = (
-    13,
+    14,
     14,
 )  # that a stack reports and watches while it is asked; those of a dependency come with its faults
 EMBED_TOKEN = 0.02 / 1e6  # text-embedding-3-small
@@ -96,6 +96,34 @@ def month(workload: CostWorkload) -> dict[str, float]:
         "embedding": (files * workload.tokens + requests * QUESTION_TOKENS) * EMBED_TOKEN,
         "chat": asked * (CONTEXT_TOKENS * CHAT_IN + ANSWER_TOKENS * CHAT_OUT),
     }
+
+
+QUEUES, POLLERS, POLL_S = 2, 5, 20  # Lambda's least pollers of a queue, each waits so long for a message
+SWEEPS = HOURS * 7  # one an hour, and a check of the index every ten minutes
+SWEEP_GB_S, SWEEP_LISTS, SWEEP_READS, SWEEP_LOG_KB = 1.0, 5, 20, 2
+DASHBOARD = 3.00
+
+
+def idle() -> dict[str, float]:
+    """USD a month of a stack that holds little and that nobody asks, by list price, without free tiers.
+
+    >>> 0 < sum(idle().values()) < 1
+    True
+    """
+    polls = QUEUES * POLLERS * HOURS * 3_600 / POLL_S
+    return {
+        "polls of two queues": polls * SQS_CALL,
+        "sweep and check of the index": SWEEPS * (SWEEP_GB_S * LAMBDA_GB_S + LAMBDA_CALL + SWEEP_LISTS * S3_PUT),
+        "its reads and log lines": SWEEPS * (SWEEP_READS * DYNAMO_READ + SWEEP_LOG_KB / 1e6 * LOG_GB),
+    }
+
+
+def idle_table() -> str:
+    """What `idle` comes to, and what alarms and dashboard add."""
+    costs = idle()
+    monitoring = ALARMS * ALARM + DASHBOARD
+    rows = [*costs.items(), ("**together**", sum(costs.values())), ("`AlarmTopicArn`: alarms, dashboard", monitoring)]
+    return "| a month, USD | |\n|---|---|\n" + "\n".join(f"| {name} | {usd:.2f} |" for name, usd in rows)
 
 
 def first(workload: CostWorkload) -> float:

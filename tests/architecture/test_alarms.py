@@ -80,6 +80,7 @@ def test_throttles_are_looked_at_for_all_functions_at_once() -> None:
 def test_the_cost_page_counts_the_alarms_and_metrics_that_there_are() -> None:
     used = {"prompt_tokens": 1, "embedding_tokens": 1, "reader_pairs": 1, "reader_ms": 1.0, "cost": 1.0}
     of_a_question = metrics_of(QueryReport("ask", "acme", 1.0, **used))  # type: ignore[arg-type] # floats
+    of_a_search = metrics_of(QueryReport("search", "acme", 1.0))
 
     assert len(ALARMS) == cost.ALARMS
-    assert len({*of_a_question, "IndexedDocuments", "FailedDocuments"}) == cost.METRICS
+    assert len({*of_a_question, *of_a_search, "IndexedDocuments", "FailedDocuments"}) == cost.METRICS

@@ -5,7 +5,9 @@ import re
 import pytest
 import yaml
 
+from ragdrop.api.shapes.document_shapes import RETENTION
 from ragdrop.config import DEPLOYMENT_SETTINGS, DOCUMENT_KEY
+from ragdrop.domain.history import RETENTION_S
 from ragdrop.operate.leftovers import DERIVED_AGE_S
 from tests.architecture.cloudformation import REPOSITORY, Resource, allowed_statements, listed, of_type
 
@@ -362,3 +364,36 @@ def test_what_the_functions_import_is_locked_with_hashes_and_without_boto3() -> 
         assert names, lock
         assert names.isdisjoint({"boto3", "botocore"}), lock
         assert sum("--hash=" in line for line in lines) >= len(names), lock
+
+
+MAX_VARIABLES_BYTES = 4_096  # of one function, Lambda's limit: names and values together
+URL = "https://models.a-department.a-long-company-name.example/gateway/openai/deployments/v1"
+SECRET = "arn:aws-us-gov:secretsmanager:us-gov-west-1:123456789012:secret:" + "a-long/name/of/a/secret" + "-AbCdEf"
+LONG = {
+    "URL": URL,
+    "KEY": SECRET,
+    "INDEX_PASSWORD": SECRET,
+    "EMBEDDING_MODEL": "m" * 80,
+    "CHAT_MODELS": "m" * 200,
+    "JWT_ISSUER": URL,
+    "JWT_AUDIENCE": URL,
+    "CORS_ALLOW_ORIGINS": ",".join(f"https://an-application-{number}.example.com" for number in range(8)),
+    "BUCKET": "b" * 63,
+    "TABLE": f"{'s' * 25}-TelemetryTable-{'A' * 13}",
+    "QUEUE_URL": "https://sqs.us-gov-west-1.amazonaws.com/123456789012/" + "q" * 80,
+}
+
+
+def test_the_variables_of_a_function_fit_lambdas_four_kilobytes_with_long_values(template: Resource) -> None:
+    variables = template["Globals"]["Function"]["Environment"]["Variables"]
+    size = 0
+    for name in variables:
+        longest = max((len(value) for end, value in LONG.items() if name.endswith(end)), default=50)
+        size += len(name) + longest
+
+    assert size <= MAX_VARIABLES_BYTES
+
+
+def test_s3_stores_versions_for_as_long_as_the_api_offers_them(template: Resource) -> None:
+    assert template["Parameters"]["RetentionDays"]["MinValue"] * 86_400 == RETENTION_S
+    assert RETENTION.total_seconds() == RETENTION_S
