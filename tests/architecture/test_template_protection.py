@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from tests.architecture.cloudformation import Resource, of_type
+from tests.architecture.cloudformation import Resource, of_type, read_template
 
 KEY, NOTHING = {"Ref": "KmsKeyArn"}, {"Ref": "AWS::NoValue"}
 
@@ -86,3 +87,12 @@ def test_the_firewall_stands_before_the_apis_stage(resources: dict[str, Resource
 
     assert firewall["WebACLArn"] == {"Ref": "WebAclArn"}
     assert firewall["ResourceArn"]["Fn::Sub"].endswith("::/restapis/${Api}/stages/${Api.Stage}")
+
+
+def test_copies_of_the_backup_are_locked_for_a_week_and_no_function_may_touch_them(template: Resource) -> None:
+    backup = read_template("templates/backup.yaml")["Resources"]
+    [copied] = [each for each in backup.values() if each["Type"] == "AWS::Backup::BackupSelection"]
+
+    assert backup["Vault"]["Properties"]["LockConfiguration"]["MinRetentionDays"] >= 7
+    assert len(copied["Properties"]["BackupSelection"]["Resources"]) == 2
+    assert "backup:" not in json.dumps(template["Resources"])
