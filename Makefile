@@ -16,7 +16,7 @@ ENVS = .venv/.ready $(patsubst %,.local/env/%/.ready,ministack sam models schema
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down build deploy adopt destroy rehearse status test test-rest test-all test-long test-unit test-other drill pr lint hooks goals format docs wheel bench bench-env bench-quick bench-quality load invoke reader-train reader-eval lock clean
+.PHONY: help setup demo up down build cost deploy adopt destroy rehearse status test test-rest test-all test-long test-unit test-other drill pr lint hooks goals format docs wheel bench bench-env bench-quick bench-quality load invoke reader-train reader-eval lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -39,6 +39,9 @@ build: setup ## build for AWS, native modules stripped and Python compiled: make
 
 deploy: setup ## build what changed and deploy it to AWS; with TENANT=acme also connect, make a tenant and check: make deploy ENV=dev
 	@.venv/bin/python -m localstack.deploy $(or $(ENV),dev) $(if $(TENANT),--tenant $(TENANT))
+
+cost: setup ## print what the stack of a profile will cost by list price, before it is deployed: make cost ENV=dev
+	@.venv/bin/python -m pages.cost $(or $(ENV),dev)
 
 adopt: setup ## deploy on top of the buckets and tables that a deleted stack of the same name left: make adopt ENV=dev
 	@.venv/bin/python -m localstack.deploy $(or $(ENV),dev) --adopt

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from localstack.launch_options import CONFIG, parameters_of
+from ragdrop.domain.tenants import Engine
 from ragdrop.operate.costs import (
     ALARM,
     ASK_GB_S,
@@ -22,6 +27,7 @@ from ragdrop.operate.costs import (
     S3_PUT,
     SEARCH_GB_S,
     SQS_CALL,
+    unit_usd,
 )
 
 DAYS = 30.4  # a month
@@ -98,6 +104,7 @@ def month(workload: CostWorkload) -> dict[str, float]:
     }
 
 
+DOCUMENT = "new document, one chunk"
 QUEUES, POLLERS, POLL_S = 2, 5, 20  # Lambda's least pollers of a queue, each waits so long for a message
 SWEEPS = HOURS * 7  # one an hour, and a check of the index every ten minutes
 SWEEP_GB_S, SWEEP_LISTS, SWEEP_READS, SWEEP_LOG_KB = 1.0, 5, 20, 2
@@ -126,6 +133,29 @@ def idle_table() -> str:
     return "| a month, USD | |\n|---|---|\n" + "\n".join(f"| {name} | {usd:.2f} |" for name, usd in rows)
 
 
+FIREWALL = 6.00  # a web ACL and its rule
+
+
+def estimate(parameters: Mapping[str, str]) -> dict[str, float]:
+    """USD of a stack with *parameters* by list price: a month of rest, a thousand documents, a thousand questions.
+
+    Models are not in it: their price is their provider's.
+
+    >>> [round(usd) for usd in estimate({"OpenSearchDomain": "single-node"}).values()]
+    [28, 0, 0]
+    """
+    nodes, rate, disk_gb = INDEX[parameters.get("OpenSearchDomain", "none")]
+    engine: Engine = "opensearch" if nodes else "bucket"
+    resting = sum(idle().values()) + nodes * (rate * HOURS + disk_gb * GP3_GB)
+    resting += ALARMS * ALARM + DASHBOARD if parameters.get("AlarmTopicArn") else 0
+    resting += FIREWALL if parameters.get("RateLimitPerAddress") else 0
+    return {
+        "a month while nobody asks": resting,
+        "1,000 documents of one chunk": 1_000 * unit_usd(engine, DOCUMENT, INGEST_GB_S, messages=True),
+        "1,000 questions": 1_000 * unit_usd(engine, "ask", ASK_GB_S, messages=False),
+    }
+
+
 def first(workload: CostWorkload) -> float:
     """USD, once, for bringing all documents in."""
     used = INGEST["gb_s"] * LAMBDA_GB_S + INGEST["reads"] * DYNAMO_READ + INGEST["writes"] * DYNAMO_WRITE
@@ -149,3 +179,8 @@ def table() -> str:
     paid.append(("once, to bring all in", [f"{first(each):,.2f}" for each in WORKLOADS]))
     rows = "\n".join(f"| {name} | {' | '.join(values)} |" for name, values in [*stated, *paid])
     return f"| | {heads} |\n{rule}\n{rows}"
+
+
+if __name__ == "__main__":  # make cost
+    chosen = parameters_of(tomllib.loads(CONFIG.read_text("utf-8")), sys.argv[1])
+    sys.stdout.writelines(f"{what}: {usd:.2f} USD\n" for what, usd in estimate(chosen).items())
