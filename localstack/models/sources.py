@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -125,9 +124,11 @@ def roots(text: str) -> list[str]:
     return [stem(word) for word in words(text) if word not in STOP_WORDS]
 
 
-_HEAD = re.compile(r"\ASources follow between ([0-9a-f]{12}) lines\.")
-_NUMBERED = re.compile(r"(?P<prefix>[A-Z]*)(?P<number>\d+)", re.ASCII)
-_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+_FIRST = re.compile(r"^(#[0-9a-f]{4,64}) \[[A-Z]*\d+\] ", re.MULTILINE)
+_OPENING = re.compile(
+    r"\[(?P<prefix>[A-Z]*)(?P<number>\d+)\] (?P<level>critical |important )?(?:\d{4}\S* )?(?:excerpt )?(?P<names>.*)",
+    re.ASCII,
+)
 
 
 @dataclass(frozen=True)
@@ -158,51 +159,40 @@ class Task:
 def read_task(message: str) -> Task | None:
     """Question and sources of the user's *message*, or None where it has not the form of ragdrop's prompt.
 
-    Only delimiters that carry the message's own id count, so text inside a source can neither close it nor open one.
+    Sources are found in a template of a tenant's own too, where `Question:` and the question stand behind them.  Only
+    lines with the message's own mark count, so text inside a source can neither end it nor begin one.
     """
-    head = _HEAD.match(message.lstrip())
-    if head is None:
+    first = _FIRST.search(message)
+    if first is None:
         return None
-    tag = f"source-{head[1]}"
-    block = re.compile(rf"^<{tag}((?: \w+=\"[^\"]*\")*)>\n(.*?)\n?^</{tag}>$", re.DOTALL | re.MULTILINE)
-    found = list(block.finditer(message))
-    tail = message[found[-1].end() if found else head.end() :]
-    _, label, question = tail.partition("Question:")
-    if not found or not label or not question.strip():
+    shown, end, tail = message[first.start() :].partition(f"\n{first[1]} end")
+    asked = "\n".join(line for line in tail.split("\n") if not line.startswith(first[1]))
+    _, label, question = asked.partition("Question:")
+    sources = tuple(_sources(shown, f"{first[1]} "))
+    if not end or not label or not question.strip() or not sources:
         return None
-    chunks = re.compile(rf"^<chunk-{head[1]}((?: \w+=\"[^\"]*\")*)>\n", re.MULTILINE)
-    ranks, place = [], 0
-    for match in found:
-        critical = _values(match[1]).get("level") == "critical"
-        ranks.append(1 if critical else place)
-        place += not critical
-    parts = zip(ranks, found, strict=True)
-    return Task(
-        question.strip(),
-        tuple(replace(each, rank=rank) for rank, match in parts for each in _sources(chunks, match[1], match[2])),
-    )
+    return Task(question.strip(), sources)
 
 
-def _sources(chunks: re.Pattern[str], attributes: str, body: str) -> Iterator[ShownSource]:
-    """The numbered chunks between the tags of one document; one without a heading has that of the one before."""
-    title, heading = _values(attributes).get("title", ""), ""
-    starts = list(chunks.finditer(body))
-    for start, end in zip(starts, [*(each.start() for each in starts[1:]), len(body)], strict=True):
-        values = _values(start[1])
-        heading = values.get("heading", heading)
-        numbered = _NUMBERED.fullmatch(values.get("n", ""))
+def _sources(shown: str, mark: str) -> Iterator[ShownSource]:
+    """The numbered sources; one of the same document has its title, and its heading unless another is given."""
+    title = heading = ""
+    rank, place = 0, -1
+    for part in re.split(rf"^{re.escape(mark)}", shown, flags=re.MULTILINE)[1:]:
+        line, _, text = part.partition("\n")
+        opening = _OPENING.fullmatch(line)
+        if opening is None:
+            continue
+        name, *names = opening["names"].split(" | ")
+        is_first = name != "same document"
+        if is_first:
+            title, heading = names.pop(0) if names else "", ""
+            place += opening["level"] != "critical "
+            rank = 1 if opening["level"] == "critical " else place
+        heading = next((each for each in names if not each.startswith("linked from ")), heading)
         yield ShownSource(
-            int(numbered["number"]) if numbered else 0,
-            title,
-            heading,
-            body[start.end() : end].removesuffix("\n"),
-            is_first=start is starts[0],
-            prefix=numbered["prefix"] if numbered else "",
+            int(opening["number"]), title, heading, text.removesuffix("\n"), rank, is_first, opening["prefix"]
         )
-
-
-def _values(attributes: str) -> dict[str, str]:
-    return {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(attributes)}
 
 
 MAX_CHARS = 400

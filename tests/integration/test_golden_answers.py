@@ -10,10 +10,10 @@ from benchmarks.collections import Collection, CollectionDocument
 from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.own_words import SourceFile
 from benchmarks.pipeline import Pushed, delivery, pushed, soon
-from ragdrop.domain.answers import Answer, Question
+from ragdrop.domain.answers import Answer, Question, Turn
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Query
-from ragdrop.generate.prompt import CondenseConversation, Turn
+from ragdrop.generate.prompt import CondenseConversation
 from ragdrop.ports.message_queue import Change
 
 NOTES = {
@@ -114,9 +114,9 @@ def test_a_new_question_in_a_conversation_is_not_answered_from_the_last_one(note
         Turn("user", "When is my appointment at the dentist?"),
     ]
 
-    asked, _ = CondenseConversation(notes.app.ports.chat)(turns, soon())
+    asked = CondenseConversation(notes.app.ports.chat)(turns, soon())
 
-    assert "9 February" in ask(notes, asked).text
+    assert "9 February" in ask(notes, asked.text).text
 
 
 def test_a_vault_that_grows_beside_it_changes_no_answer(notes: Pushed) -> None:

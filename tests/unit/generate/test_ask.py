@@ -144,6 +144,6 @@ def test_instructions_and_tags_in_a_document_reach_the_model_as_data(world: Worl
 
     [system, user] = world.chat.asked[0]
     assert hostile in user.content
-    mark = user.content.split("between ", 1)[1].split(" ", 1)[0]
-    assert user.content.count(f"</source-{mark}>") == 1
+    mark = user.content.split('"', 1)[1].split(" ", 1)[0]
+    assert user.content.count(f"\n{mark} end\n") == 1
     assert "7*7" not in system.content

@@ -12,18 +12,12 @@ from ragdrop.domain.chunks import Chunk, Hit
 from ragdrop.domain.documents import Facts, PromotionLevel
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import FoundChunk, FoundDocument
-from ragdrop.generate.prompt import (
-    CUT,
-    DOCUMENT_OVERHEAD_TOKENS,
-    SEGMENT_OVERHEAD_TOKENS,
-    TOO_LARGE,
-    document_tokens,
-    estimate_tokens,
-    fit,
-)
+from ragdrop.domain.tokens import estimate_tokens
+from ragdrop.generate.prompt import CUT, DOCUMENT_OVERHEAD_TOKENS, SEGMENT_OVERHEAD_TOKENS, TOO_LARGE, fit
 
 CHUNK = 1_000
-ROOM = document_tokens(context=8_000, answer=2_000, prompt=500, system_prompt="")
+ROOM = 5_500
+CHUNK_TOKENS = estimate_tokens("x" * CHUNK)
 
 
 def document(
@@ -53,7 +47,12 @@ def document(
 
 def cost(shown: Shown) -> int:
     chunks = sum(estimate_tokens(segment.text) + SEGMENT_OVERHEAD_TOKENS for segment in shown.segments)
-    return chunks + DOCUMENT_OVERHEAD_TOKENS * len(shown.sources)
+    return chunks + sum(label(source.document) for source in shown.sources)
+
+
+def label(found: FoundDocument) -> int:
+    named = estimate_tokens(found.key.vault_path) + estimate_tokens(found.facts.title)
+    return DOCUMENT_OVERHEAD_TOKENS + named
 
 
 def names(shown: Shown, *, whole: bool = False) -> list[str]:
@@ -65,7 +64,7 @@ def test_of_100_documents_of_5000_characters_an_8000_token_budget_takes_the_best
 
     shown = fit([], found, tokens=ROOM)
 
-    assert names(shown, whole=True) == ["000", "001", "002"]
+    assert names(shown, whole=True) == ["000", "001", "002", "003", "004"]
     assert 0 < len(shown.sources) < 10
     assert names(shown) == sorted(names(shown))
     left_out = {out.key.path for out in shown.excluded if out.reason == TOO_LARGE}
@@ -73,20 +72,39 @@ def test_of_100_documents_of_5000_characters_an_8000_token_budget_takes_the_best
     assert cost(shown) <= ROOM
 
 
-def test_critical_is_admitted_before_important_before_the_best_before_linked() -> None:
+def test_the_best_is_admitted_before_critical_before_important_before_the_next_before_linked() -> None:
     rule = document("rule", 1_000, score=0.1, level="critical")
-    important = document("important", 1_000, score=0.2, level="important")
+    important = document("imp", 1_000, score=0.2, level="important")
     best = document("best", 1_000, score=0.9)
     next_best = document("next", 1_000, score=0.95)
-    linked = document("linked", 1_000, score=0.9)
-    order = ["rule", "important", "best", "next", "linked"]
-    one = 1_000 // 4 + SEGMENT_OVERHEAD_TOKENS + DOCUMENT_OVERHEAD_TOKENS
+    linked = document("link", 1_000, score=0.9)
+    order = ["best", "rule", "imp", "next", "link"]
+    one = CHUNK_TOKENS + SEGMENT_OVERHEAD_TOKENS + label(best)
 
     for room in range(1, 6):
         shown = fit([rule], [best, next_best, important], [linked], tokens=room * one)
 
         assert set(names(shown)) == set(order[:room])
-        assert [out.key.path for out in shown.excluded] == order[room:]
+        assert {out.key.path for out in shown.excluded} == set(order[room:])
+
+
+def test_critical_documents_take_their_share_of_a_requests_budget_and_no_more() -> None:
+    rules = [document(f"rule{number}", 1_000, level="critical", score=None) for number in range(9)]
+    found = [document(f"{number}", 1_000) for number in range(9)]
+    room = 8 * (CHUNK_TOKENS + SEGMENT_OVERHEAD_TOKENS + label(rules[0]))
+
+    shown = fit(rules, found, tokens=room, critical_share=0.5)
+
+    assert [source.group for source in shown.sources] == ["critical"] * 4 + ["relevant"] * 4
+
+
+def test_critical_documents_never_push_out_the_only_relevant_one() -> None:
+    rules = [document(f"rule{number}", 1_000, level="critical", score=None) for number in range(9)]
+
+    shown = fit(rules, [document("answer", 3_000, matching=2)], tokens=700, critical_share=1.0)
+
+    assert names(shown)[-1] == "answer"
+    assert [segment.hit.chunk.ordinal for segment in shown.sources[-1].segments] == [2]
 
 
 def test_the_layout_is_critical_then_relevant_as_given_then_linked_and_the_numbers_run_through() -> None:
@@ -108,13 +126,14 @@ def test_a_critical_document_larger_than_the_budget_is_shown_up_to_a_chunks_end(
     assert source.cut
     assert [segment.hit.chunk.ordinal for segment in source.segments] == list(range(len(source.segments)))
     assert [(out.key.path, out.reason) for out in shown.excluded] == [("rule", CUT)]
-    assert ROOM - CHUNK // 4 - SEGMENT_OVERHEAD_TOKENS < cost(shown) <= ROOM
+    assert ROOM - CHUNK_TOKENS - SEGMENT_OVERHEAD_TOKENS < cost(shown) <= ROOM
 
 
 def test_what_two_chunks_share_is_shown_and_counted_once() -> None:
-    document_tokens_needed = 2_600 // 4 + 3 * SEGMENT_OVERHEAD_TOKENS + DOCUMENT_OVERHEAD_TOKENS
+    overlapping = document("overlapping", 2_600, overlap=200)
+    needed = estimate_tokens("x" * 2_600) + 3 * SEGMENT_OVERHEAD_TOKENS + label(overlapping)
 
-    shown = fit([], [document("overlapping", 2_600, overlap=200)], tokens=document_tokens_needed + 3)
+    shown = fit([], [overlapping], tokens=needed + 3)
 
     assert names(shown, whole=True) == ["overlapping"]
     assert sum(len(segment.text) for segment in shown.segments) == shown.sources[0].characters == 2_600
@@ -132,11 +151,6 @@ def test_where_one_does_not_fit_the_next_may() -> None:
 
     assert names(shown) == ["small"]
     assert [(out.key.path, out.reason) for out in shown.excluded] == [("first", TOO_LARGE)]
-
-
-def test_a_system_prompt_longer_than_its_reserve_takes_from_the_documents() -> None:
-    assert document_tokens(context=8_000, answer=2_000, prompt=500, system_prompt="x" * 4_000) == 5_000
-    assert document_tokens(context=1_000, answer=2_000, prompt=500, system_prompt="") == 0
 
 
 sizes = st.lists(st.integers(1, 9_000), max_size=12)

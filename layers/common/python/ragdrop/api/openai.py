@@ -21,13 +21,14 @@ from ragdrop.api.edge import Authenticate, RequestDeadline, body_of_error
 from ragdrop.api.routes.ask_routes import AskPart
 from ragdrop.api.shapes.answer_shapes import ask_response, cited_claims
 from ragdrop.api.streams import EVENT_STREAM, EventStream
-from ragdrop.domain.answers import Answer, CheckedSentence, Citation, Question, closest_text
+from ragdrop.domain.answers import Answer, CheckedSentence, Citation, Question, Turn, closest_text
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller, Tenant
+from ragdrop.domain.tokens import estimate_tokens
 from ragdrop.errors import InvalidParamsError, NotFoundError, RagdropError
 from ragdrop.generate.ask import AskEvent, SourcesFound
-from ragdrop.generate.prompt import CondenseConversation, Turn, estimate_tokens
+from ragdrop.generate.prompt import CondenseConversation
 from ragdrop.ports.model_services import Embedder
 from ragdrop.query.understand import visible_vaults
 from ragdrop.resilience.timing import noted_calls
@@ -59,8 +60,8 @@ def chat_router(
         """
         reply = ChatReply(request, body.model, int(time.time()), time.perf_counter())
         vaults = vaults_of(body.model, directory.tenant(who.tenant), who)
-        asked, calls = condense()(body.turns, deadline)
-        question = Question(Query(asked, vaults=vaults), calls=calls)
+        asked = condense()(body.turns, deadline)
+        question = Question(Query(asked.text, vaults=vaults), calls=asked.calls, turns=asked.turns)
         if not body.stream:
             return JSONResponse(reply.whole(ask()(question, who, deadline)))
         stream = _begun(ask().stream(question, who, deadline))
@@ -139,7 +140,7 @@ def embeddings_router(embedder: Callable[[], Embedder], directory: TenantDirecto
     ) -> dict[str, Any]:
         """The vectors of texts by the model of the index, in the OpenAI protocol; nothing is stored.
 
-        The endpoint behind it need not count, so `usage` estimates tokens at four characters each.
+        The endpoint behind it need not count, so `usage` estimates the tokens.
         """
         tenant = directory.tenant(who.tenant)
         space = tenant.active.space if tenant is not None else None

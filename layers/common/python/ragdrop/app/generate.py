@@ -50,6 +50,7 @@ class GenerateParts:
             prompter=ports.prompter,
             environment=settings.tunables(),
             models=settings.chat_models,
+            clock=ports.clock,
         )
         return Ask(
             prepare=prepare,

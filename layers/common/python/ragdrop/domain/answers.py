@@ -215,11 +215,20 @@ def sentinel(text: str) -> AbstainReason | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of a conversation; `role` is user or assistant."""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """A query, and how to answer it; None leaves it to the settings.
 
     `max_context_tokens` is for the whole context; `calls` of a chat model condensed the question of a conversation.
-    `answer_anyway` asks for an answer from what is nearest, whether or not it seems to answer.
+    `answer_anyway` asks for an answer from what is nearest, whether or not it seems to answer.  `turns` are what the
+    question follows up, the oldest first; empty where it stands alone.
     """
 
     query: Query
@@ -230,6 +239,7 @@ class Question:
     max_context_tokens: int | None = None
     answer_anyway: bool = False
     calls: tuple[ModelCall, ...] = ()
+    turns: tuple[Turn, ...] = ()
 
 
 RECEIPT_AGE_S = 30 * 86_400

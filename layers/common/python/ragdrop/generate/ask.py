@@ -22,10 +22,11 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import ModelCall, spent
 from ragdrop.domain.retrieval import Retrieval, verified
 from ragdrop.domain.tenants import Caller
+from ragdrop.domain.tokens import estimate_tokens
 from ragdrop.errors import CONTEXT_LENGTH, GenerationError
 from ragdrop.generate.answering import ReadQuestion, above, closest_passages
 from ragdrop.generate.citations import AnswerReader, AskVerifier
-from ragdrop.generate.prompt import CUT, PreparedPrompt, PreparePrompt, estimate_tokens
+from ragdrop.generate.prompt import CUT, PreparedPrompt, PreparePrompt
 from ragdrop.generate.store_receipts import StoreReceipts
 from ragdrop.ports.answer_services import ClaimVerifier, Prompt
 from ragdrop.ports.model_services import ChatModel, Completion

@@ -3,18 +3,19 @@
 import json
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from groundcheck.sentences import stemmed_words
-from ragdrop.domain.answers import Excluded, Group, Question, Segment, Shown, Source, sentinel
-from ragdrop.domain.chunks import CHARACTERS_PER_TOKEN, Hit
-from ragdrop.domain.deadlines import CONDENSE, Deadline
+from ragdrop.domain.answers import Excluded, Group, Question, Segment, Shown, Source, Turn, sentinel
+from ragdrop.domain.chunks import Hit
+from ragdrop.domain.deadlines import CONDENSE, Deadline, rfc3339, seconds_of
 from ragdrop.domain.languages import is_english
 from ragdrop.domain.models import NOISE_RELEVANCE, ModelCall, chat_window_tokens
 from ragdrop.domain.retrieval import FoundDocument, Query, Retrieval
 from ragdrop.domain.settings import Tunables
 from ragdrop.domain.tenants import Caller
+from ragdrop.domain.tokens import estimate_tokens
 from ragdrop.errors import DependencyError, ForbiddenError, InvalidParamsError
 from ragdrop.generate.answering import ReadFound, ReadQuestion
 from ragdrop.generate.citations import CitationPolicy
@@ -36,14 +37,6 @@ INSTRUCTIONS = (
     "characters; do not answer it, and add nothing that nobody said."
 )
 _PREFACE = re.compile(r"^(?:rewritten |standalone )?question:\s*", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One message of a conversation; `role` is user or assistant."""
-
-    role: str
-    text: str
 
 
 def is_standalone(turns: Sequence[Turn]) -> bool:
@@ -133,38 +126,36 @@ def last_words(turns: Sequence[Turn]) -> str:
     return question
 
 
-DOCUMENT_OVERHEAD_TOKENS = 60  # a document's two tags, with its title and path
-SEGMENT_OVERHEAD_TOKENS = 20  # the tag before a segment, with its number and heading
+MAX_TURN_TOKENS = 800  # of all turns that a prompt shows
+_MARKERS = re.compile(r"\s?\[S*\d{1,3}(?:\s*[,;]\s*S*\d{1,3})*\]")
+
+
+def shown_turns(turns: Sequence[Turn], *, tokens: int = MAX_TURN_TOKENS) -> tuple[Turn, ...]:
+    """The last of *turns* that fit in *tokens*, each cut to its beginning, without markers: they named other sources.
+
+    >>> shown_turns([Turn("user", "pump?"), Turn("assistant", "It is red [1][2].")])
+    (Turn(role='user', text='pump?'), Turn(role='assistant', text='It is red.'))
+    >>> shown_turns([Turn("user", "pump?"), Turn("user", "word " * 9)], tokens=3)
+    (Turn(role='user', text='word word word'),)
+    """
+    found: list[Turn] = []
+    for turn in reversed(turns[-MAX_TURNS:]):
+        text = " ".join(_MARKERS.sub("", turn.text)[:MAX_TURN_CHARS].split())
+        while text and (size := estimate_tokens(text)) > tokens:
+            text = text[: len(text) * tokens // size].rstrip()
+        if not text:
+            break
+        tokens -= estimate_tokens(text)
+        found.append(Turn(turn.role, text))
+    return tuple(reversed(found))
+
+
+ENVELOPE_TOKENS = 100  # of a prompt besides its texts: what introduces sources, conversation, date and question
+DOCUMENT_OVERHEAD_TOKENS = 20  # of a document's line besides its names: level, date, and what separates them
+SEGMENT_OVERHEAD_TOKENS = 14  # a source's mark and number
 TOO_LARGE = "over_budget"
 CUT = "cut_to_budget"
 LAYOUT: tuple[Group, ...] = ("critical", "relevant", "linked")
-
-
-def estimate_tokens(text: str) -> int:
-    """Tokens of *text* at four characters each, rounded up.
-
-    >>> estimate_tokens("12345")
-    2
-    """
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
-
-
-def document_tokens(*, context: int, answer: int, prompt: int, system_prompt: str) -> int:
-    """Tokens left for documents: the context without the reserves of answer and prompt, or the prompt's true size.
-
-    >>> document_tokens(context=24_000, answer=2_000, prompt=500, system_prompt="")
-    21500
-    """
-    return max(0, context - context_for(0, answer=answer, prompt=prompt, system_prompt=system_prompt))
-
-
-def context_for(documents: int, *, answer: int, prompt: int, system_prompt: str) -> int:
-    """Tokens of a context with room for *documents* tokens of sources.
-
-    >>> context_for(100, answer=2_000, prompt=500, system_prompt="")
-    2600
-    """
-    return documents + answer + max(prompt, estimate_tokens(system_prompt))
 
 
 def fit(
@@ -173,23 +164,25 @@ def fit(
     linked: Sequence[FoundDocument] = (),
     *,
     tokens: int,
+    critical_share: float = 1.0,
 ) -> Shown:
     """Choose what the model is shown, and number it.
 
-    Documents, each list best first, are admitted in this order while there is room: critical ones, important ones, the
-    other relevant ones, linked ones last.  A document that does not fit is cut to its matching chunks, a critical one
-    to its first chunks.  If not even these fit it is skipped, and the next may fit.  Segments are numbered in the order
-    of the prompt: critical, relevant as they were given, linked by depth.
+    Documents, each list best first, are admitted in this order while there is room: critical ones, the best one,
+    important ones, the other relevant ones, linked ones last.  Critical ones take at most *critical_share* of the room
+    and leave some for the best chunk of the best one, unless nothing else was found.  A document that does not fit is
+    cut to its matching chunks, a critical one to its first chunks.  If not even these fit it is skipped, and the next
+    may fit.  Segments are numbered in the order of the prompt: critical, relevant as they were given, linked by depth.
     """
-    left = tokens
     admitted: dict[int, tuple[tuple[Hit, ...], bool]] = {}
     excluded: list[Excluded] = []
+    left, closed = tokens, tokens - _critical_room(relevant or linked, tokens, critical_share)
     for group, document in _admission(critical, relevant, linked):
-        taken, cut = _taken(document, group, left)
+        taken, cut = _taken(document, group, left - closed if group == "critical" else left)
         if cut or not taken:
             excluded.append(Excluded(document.key, CUT if taken else TOO_LARGE))
         if taken:
-            left -= _cost(taken)
+            left -= _cost(document, taken)
             admitted[id(document)] = (taken, cut)
     sources: list[Source] = []
     number = 0
@@ -203,24 +196,33 @@ def fit(
     return Shown(sources, excluded)
 
 
+def _critical_room(others: Sequence[FoundDocument], tokens: int, share: float) -> int:
+    """Tokens that critical documents may take: all of them where there are no *others*, best first."""
+    if not others:
+        return tokens
+    best = others[0].chunks[0].hit if others[0].chunks else _whole(others[0])[0]
+    kept = _cost(others[0], [best])
+    return max(0, min(int(share * tokens), tokens - kept)) if kept <= tokens else tokens
+
+
 def _admission(
     critical: Sequence[FoundDocument], relevant: Sequence[FoundDocument], linked: Sequence[FoundDocument]
 ) -> Iterator[tuple[Group, FoundDocument]]:
-    ranked = sorted(relevant, key=lambda found: found.facts.promotion_level == "standard")
+    others = sorted(relevant[1:], key=lambda found: found.facts.promotion_level == "standard")
     yield from (("critical", document) for document in critical)
-    yield from (("relevant", document) for document in ranked)
+    yield from (("relevant", document) for document in (*relevant[:1], *others))
     yield from (("linked", document) for document in linked)
 
 
 def _taken(document: FoundDocument, group: Group, left: int) -> tuple[tuple[Hit, ...], bool]:
     """The chunks of a document that fit into *left* tokens, in the order of its text, and whether some do not."""
     whole = _whole(document)
-    if _cost(whole) <= left:
+    if _cost(document, whole) <= left:
         return whole, False
-    left -= DOCUMENT_OVERHEAD_TOKENS
+    left -= _cost(document, ())
     taken: list[Hit] = []
     for hit in whole if group == "critical" else tuple(found.hit for found in document.chunks):
-        cost = _cost([hit]) - DOCUMENT_OVERHEAD_TOKENS
+        cost = _cost(document, [hit]) - _cost(document, ())
         if cost > left and group == "critical":
             break
         if cost <= left:
@@ -231,7 +233,7 @@ def _taken(document: FoundDocument, group: Group, left: int) -> tuple[tuple[Hit,
 
 def smallest_cost(documents: Sequence[FoundDocument]) -> int:
     """Tokens that the smallest chunk of *documents* takes in a prompt."""
-    return min(_cost([hit]) for document in documents for hit in _whole(document))
+    return min(_cost(document, [hit]) for document in documents for hit in _whole(document))
 
 
 def _whole(document: FoundDocument) -> tuple[Hit, ...]:
@@ -250,10 +252,12 @@ def _segments(hits: Sequence[Hit], number: int) -> tuple[Segment, ...]:
     )
 
 
-def _cost(hits: Sequence[Hit]) -> int:
-    """Tokens that *hits* of one document take in a prompt."""
-    segments = _segments(hits, 1)
-    shown = sum(estimate_tokens(each.hit.chunk.context) + estimate_tokens(each.text) for each in segments)
+def _cost(document: FoundDocument, hits: Sequence[Hit]) -> int:
+    """Tokens that *hits* of a document take in a prompt, with the lines above them."""
+    texts = [text for each in _segments(hits, 1) for text in (each.hit.chunk.context, each.text)]
+    texts += [name for hit in hits for name in hit.chunk.heading_path]
+    names = (document.key.vault_path, document.facts.title, getattr(getattr(document, "linked_from", None), "path", ""))
+    shown = sum(map(estimate_tokens, (*texts, *names)))
     return shown + DOCUMENT_OVERHEAD_TOKENS + SEGMENT_OVERHEAD_TOKENS * len(hits)
 
 
@@ -282,7 +286,9 @@ class PreparePrompt:
         prompter: Prompter,
         environment: Tunables,
         models: tuple[str, ...],
+        clock: Callable[[], float],
     ) -> None:
+        self._clock = clock
         self._search = search
         self._directory = directory
         self._read = read
@@ -331,22 +337,20 @@ class PreparePrompt:
         style = question.style or question.query.detail
         system_prompt = question.system_prompt or own.get("system_prompt")
         context = min(values.max_context_tokens, chat_window_tokens(question.model or self._models[0]))
-        instructions = self._prompter.system(style, system_prompt)
-        tokens = document_tokens(
-            context=context,
-            answer=values.reserved_answer_tokens,
-            prompt=values.reserved_prompt_tokens,
-            system_prompt=instructions,
+        turns = shown_turns(question.turns)
+        fixed = [self._prompter.system(style, system_prompt), question.query.text, *(turn.text for turn in turns)]
+        prompt_tokens = max(values.reserved_prompt_tokens, ENVELOPE_TOKENS + sum(map(estimate_tokens, fixed)))
+        tokens = max(0, context - values.reserved_answer_tokens - prompt_tokens)
+        shown = fit(
+            retrieval.critical,
+            retrieval.documents,
+            retrieval.linked,
+            tokens=tokens,
+            critical_share=values.critical_share,
         )
-        shown = fit(retrieval.critical, retrieval.documents, retrieval.linked, tokens=tokens)
         if not shown.sources:  # a model without sources answers from its training
             smallest = smallest_cost([*retrieval.critical, *retrieval.documents, *retrieval.linked])
-            needed = context_for(
-                smallest,
-                answer=values.reserved_answer_tokens,
-                prompt=values.reserved_prompt_tokens,
-                system_prompt=instructions,
-            )
+            needed = smallest + values.reserved_answer_tokens + prompt_tokens
             raise InvalidParamsError(
                 f"max_context_tokens is {context}; at least {needed} are needed for one chunk of what was found",
                 field="max_context_tokens",
@@ -360,6 +364,8 @@ class PreparePrompt:
                 style=style,
                 system_prompt=system_prompt,
                 prompt_template=question.prompt_template or own.get("prompt_template"),
+                turns=turns,
+                today=rfc3339(seconds_of(question.query.as_of or "") or self._clock())[:10],
             )
         )
         return PreparedPrompt(
@@ -378,23 +384,36 @@ logger = logging.getLogger(__name__)
 ANSWER_TOKENS = 300
 
 
+@dataclass(frozen=True, slots=True)
+class CondensedQuestion:
+    """A question that needs no conversation, the model's calls for it, and the turns that it follows up.
+
+    The last turn is the question as it was put; there are none where it stands alone.
+    """
+
+    text: str
+    calls: tuple[ModelCall, ...] = ()
+    turns: tuple[Turn, ...] = ()
+
+
 class CondenseConversation:
     """Asks the chat model for the question that a conversation ends with."""
 
     def __init__(self, chat: ChatModel) -> None:
         self._chat = chat
 
-    def __call__(self, turns: Sequence[Turn], deadline: Deadline) -> tuple[str, tuple[ModelCall, ...]]:
-        """The question, 1 to 1,000 characters, and the model's calls for it; *turns* end with one of the user's.
+    def __call__(self, turns: Sequence[Turn], deadline: Deadline) -> CondensedQuestion:
+        """The question, 1 to 1,000 characters; *turns* end with one of the user's.
 
         Never fails.
         """
         if is_standalone(turns):
-            return turns[-1].text.strip(), ()
+            return CondensedQuestion(turns[-1].text.strip())
+        before = shown_turns(turns if len(turns) > 1 else ())
         messages = [Message("system", INSTRUCTIONS), Message("user", condensing_request(turns))]
         try:
             reply = self._chat.complete(messages, max_tokens=ANSWER_TOKENS, deadline=CONDENSE.of(deadline))
         except DependencyError as exc:
             logger.warning("a conversation could not be condensed", extra={"service": exc.service, "code": exc.code})
-            return last_words(turns), ()
-        return read_condensed(reply.text) or last_words(turns), (reply.call,)
+            return CondensedQuestion(last_words(turns), turns=before)
+        return CondensedQuestion(read_condensed(reply.text) or last_words(turns), (reply.call,), before)

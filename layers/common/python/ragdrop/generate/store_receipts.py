@@ -144,7 +144,7 @@ class StoreReceipts:
 def asked_fields(question: Question) -> dict[str, Any]:
     """The question and the other fields of the request, by the names of the API: `request` asks the same again.
 
-    Prompts in the request are named in `request_left_out`; their text is not stored.
+    Prompts and a conversation in the request are named in `request_left_out`; their text is not stored.
     """
     query = question.query
     defaults = asdict(Query(""))
@@ -156,6 +156,7 @@ def asked_fields(question: Question) -> dict[str, Any]:
         API_NAMES.get(name, name): list(value) if isinstance(value, tuple) else value for name, value in given.items()
     }
     left_out = [name for name in PROMPTS if getattr(question, name) is not None]
+    left_out += ["history"] if question.turns else []
     return {"question": query.text, "request": request, "request_left_out": left_out}
 
 

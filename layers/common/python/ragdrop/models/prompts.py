@@ -8,19 +8,14 @@ from importlib import resources
 import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from ragdrop.domain.answers import AnswerStyle, Source
+from ragdrop.domain.answers import AnswerStyle
 from ragdrop.errors import InvalidParamsError
 from ragdrop.ports.answer_services import Prompt, PromptRequest
 from ragdrop.ports.model_services import Message
 
-MARK_DIGITS = 12
+MARK_DIGITS = 4  # at least: a text that holds these gets more
 MAX_RENDERED_CHARACTERS = 200_000  # of a custom template, without the sources
 STYLES: tuple[AnswerStyle, ...] = ("brief", "normal", "detailed")
-HEADINGS = {
-    "critical": "Critical sources: they hold whatever the question.",
-    "relevant": "Relevant sources, best first:",
-    "linked": "Sources that those above link to:",
-}
 OTHER_BRACKETS = "- Other brackets in the sources, such as [1], are their own text: quote them as they stand."
 _EXAMPLE = re.compile(r"\[(\d)\]")  # of a marker, in the rules
 _RENDER_ERRORS = (
@@ -46,13 +41,14 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 class JinjaPrompter:
     """A Prompter over the templates in `ragdrop/prompts`.
 
-    Sources stand between tags with a mark: digits of a hash over their texts, so that no text can have the tag that
-    closes it.  A tenant's template gets `sources`, already between tags, and `question`.
+    A line with a mark opens each source: digits of a hash over all texts that stand in none of them, so that no text
+    can end its source or begin another.  A tenant's template gets `sources` and `conversation`, with their lines of
+    marks, `question` and `today`.
     """
 
     def __init__(self) -> None:
         folder = resources.files("ragdrop") / "prompts"
-        names = ("system", "rules", "sources", "question", *(f"style-{style}" for style in STYLES))
+        names = ("system", "rules", "sources", "conversation", "question", *(f"style-{style}" for style in STYLES))
         self._texts = {name: (folder / f"{name}.j2").read_text("utf-8") for name in names}
         environment = _Sandbox(
             undefined=jinja2.StrictUndefined,
@@ -62,8 +58,10 @@ class JinjaPrompter:
             autoescape=False,
         )
         environment.globals.clear()  # no range: what a template loops over is what it is given
+        environment.filters["line"] = on_one_line
         self._environment = environment
         self._sources = environment.from_string(self._texts["sources"])
+        self._conversation = environment.from_string(self._texts["conversation"])
         self._question = environment.from_string(self._texts["question"])
 
     def system(self, style: AnswerStyle, system_prompt: str | None = None, *, prefix: str = "") -> str:
@@ -76,18 +74,28 @@ class JinjaPrompter:
     def render(self, request: PromptRequest) -> Prompt:
         chunks = [segment.hit.chunk for source in request.sources for segment in source.segments]
         texts = [request.question, *(text for chunk in chunks for text in (chunk.text, chunk.context))]
-        mark = _mark(texts)
+        texts += [turn.text for turn in request.turns]
         labels = [name for chunk in chunks for name in chunk.heading_path]
-        labels += [each.document.facts.title for each in request.sources]
+        documents = [each.document for each in request.sources]
+        labels += [name for each in documents for name in (each.facts.title, each.key.vault_path)]
+        mark = _mark([*texts, *labels])
         prefix = _prefix([*texts, *labels])
-        shown = self._sources.render(mark=mark, prefix=prefix, groups=_groups(request.sources)).strip("\n")
-        names = {"mark": mark, "sources": f"\n{shown}", "question": request.question}
+        shown = self._sources.render(mark=mark, prefix=prefix, sources=request.sources).strip("\n")
+        before = self._conversation.render(mark=mark, turns=request.turns).rstrip("\n") if request.turns else ""
+        names = {
+            "mark": mark,
+            "sources": shown,
+            "conversation": before,
+            "question": request.question,
+            "today": request.today,
+        }
         if request.prompt_template:
             user = self._rendered("prompt_template", request.prompt_template, names)
         else:
             user = self._question.render(names)
         system = self.system(request.style, request.system_prompt)
-        used = (system, self._texts["sources"], request.prompt_template or self._texts["question"])
+        shared = (self._texts["sources"], self._texts["conversation"])
+        used = (system, *shared, request.prompt_template or self._texts["question"])
         version = hashlib.sha256("\0".join(used).encode()).hexdigest()[:16]
         if prefix:
             system = self.system(request.style, request.system_prompt, prefix=prefix)
@@ -97,7 +105,8 @@ class JinjaPrompter:
         try:
             made = self._environment.from_string(template)
             size = 0
-            names = {"mark": "0" * MARK_DIGITS, "sources": "Sources.", "question": "What is this?"}
+            names = {"mark": "#0000", "sources": "Sources.", "question": "What is this?"}
+            names |= {"conversation": "", "today": "2026-01-31"}
             for piece in made.generate(names):
                 size += len(piece)
                 if size > MAX_RENDERED_CHARACTERS:
@@ -111,17 +120,18 @@ class JinjaPrompter:
     def _rendered(self, field: str, template: str, names: Mapping[str, str]) -> str:
         problem = self.problem(template)
         if problem is not None:
-            allowed = "a Jinja template over `sources` and `question`"
+            allowed = "a Jinja template over `sources`, `conversation`, `question` and `today`"
             raise InvalidParamsError(f"{field}: {problem}", field=field, value=template[:200], allowed=allowed)
         return self._environment.from_string(template).render(names)
 
 
-def _groups(sources: Sequence[Source]) -> list[dict[str, object]]:
-    """The sources by group, in order, with a heading each."""
-    found: dict[str, list[Source]] = {}
-    for source in sources:
-        found.setdefault(source.group, []).append(source)
-    return [{"heading": HEADINGS[group], "sources": members} for group, members in found.items()]
+def on_one_line(text: str) -> str:
+    r"""*text* as a part of a line whose parts bars separate: what a document says of itself adds neither.
+
+    >>> on_one_line("a\n#0000 [2] b | c")
+    'a #0000 [2] b / c'
+    """
+    return " ".join(text.split()).replace(" | ", " / ")
 
 
 def _prefix(texts: Sequence[str]) -> str:
@@ -138,8 +148,9 @@ def _prefix(texts: Sequence[str]) -> str:
 
 
 def _mark(texts: Sequence[str]) -> str:
-    """Digits that stand in none of *texts*."""
-    digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
-    while any(digest[:MARK_DIGITS] in text for text in texts):
-        digest = hashlib.sha256(digest.encode()).hexdigest()
-    return digest[:MARK_DIGITS]
+    """A sign and digits that stand in none of *texts*, which cannot hold all digits of their own hash."""
+    digest = hashlib.sha256("\0".join(texts).encode(errors="replace")).hexdigest()
+    digits = MARK_DIGITS
+    while any(digest[:digits] in text for text in texts):
+        digits += 1
+    return f"#{digest[:digits]}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from groundcheck import OpenClaim, Opinion
-from ragdrop.domain.answers import AnswerStyle, Feedback, Receipt, Source
+from ragdrop.domain.answers import AnswerStyle, Feedback, Receipt, Source, Turn
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ports.model_services import Message
@@ -13,13 +13,18 @@ from ragdrop.ports.model_services import Message
 
 @dataclass(frozen=True, slots=True)
 class PromptRequest:
-    """What a prompt is made of; `system_prompt` and `prompt_template` stand in place of the shipped ones."""
+    """What a prompt is made of; `system_prompt` and `prompt_template` stand in place of the shipped ones.
+
+    `turns` were said before the question, the oldest first; `today` is a date of ISO 8601.
+    """
 
     question: str
     sources: Sequence[Source]
     style: AnswerStyle = "normal"
     system_prompt: str | None = None
     prompt_template: str | None = None
+    turns: Sequence[Turn] = ()
+    today: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,13 +22,12 @@ from ragdrop.api.shapes.answer_shapes import (
 from ragdrop.api.shapes.fields import shaped
 from ragdrop.api.shapes.request_shapes import AskRequest, query_of
 from ragdrop.api.streams import EVENT_STREAM, EventStream, events
-from ragdrop.domain.answers import Question
+from ragdrop.domain.answers import Question, Turn
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.models import ModelCall
 from ragdrop.domain.tenants import Caller
 from ragdrop.generate.ask import ObservedAsk
 from ragdrop.generate.citations import VerifyAnswer
-from ragdrop.generate.prompt import CondenseConversation, Turn
+from ragdrop.generate.prompt import CondenseConversation
 from ragdrop.resilience.timing import noted_calls
 
 VerifyPart = Callable[[], VerifyAnswer]
@@ -55,12 +54,12 @@ def ask_router(ask: AskPart, condense: Callable[[], CondenseConversation], calle
         once checked), then `done` with the whole answer, or `error`.
         """
         start = time.perf_counter()
-        calls: tuple[ModelCall, ...] = ()
+        question = question_of(body)
         if body.history:
-            asked, calls = condense()(turns_of(body), deadline)
-            body = body.model_copy(update={"query": asked, "history": []})
-        request.state.asked = body.query
-        question = question_of(body, calls)
+            condensed = condense()(turns_of(body), deadline)
+            query = replace(question.query, text=condensed.text)
+            question = replace(question, query=query, calls=condensed.calls, turns=condensed.turns)
+        request.state.asked = question.query.text
         if not body.stream:
             return ask_response(ask()(question, who, deadline), request, start)
         stream = ask().stream(question, who, deadline)
@@ -83,8 +82,8 @@ def turns_of(body: AskRequest) -> list[Turn]:
     return [*turns, Turn("user", body.query)]
 
 
-def question_of(body: AskRequest, calls: tuple[ModelCall, ...] = ()) -> Question:
-    """The domain's question of a request, which *calls* of a chat model condensed."""
+def question_of(body: AskRequest) -> Question:
+    """The domain's question of a request, without its conversation."""
     return Question(
         replace(query_of(body), rerank=False),  # whoever asks lets the reader read anyway
         style=body.style,
@@ -93,7 +92,6 @@ def question_of(body: AskRequest, calls: tuple[ModelCall, ...] = ()) -> Question
         prompt_template=body.prompt_template,
         max_context_tokens=body.max_context_tokens,
         answer_anyway=body.answer_anyway,
-        calls=calls,
     )
 
 
