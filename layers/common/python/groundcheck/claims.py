@@ -36,8 +36,54 @@ ABOUT_THE_ANSWER = frozenset(
 _LEAD = re.compile(r"^\s*(?:(?:[-*+•>]|#{1,6}|\d{1,3}[.)])\s+)+")
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s|\*\*[^*\n]+\*\*\s*$|__[^_\n]+__\s*$)")
 _MARKUP = re.compile(r"^```\w*\n|\*\*|__|`")
-_RANK: dict[ClaimStatus, int] = {"verified": 0, "supported": 1, "contradicted": 2, "unsupported": 3, "not_a_claim": 4}
+_RANK: dict[ClaimStatus, int] = {
+    "verified": 0,
+    "supported": 1,
+    "contradicted": 2,
+    "unsupported": 3,
+    "missing": 4,
+    "not_a_claim": 5,
+}
 _SAID_BY_ANOTHER = Finding("attribution", "unsupported")  # or by the same source under another name
+
+
+_SOURCES = r"(?:sources|documents|passages|texts|notes|excerpts|context|information)"
+_SAY = r"(?:say|state|mention|contain|hold|specif|give|includ|name|list|describ|provid|tell|explain|indicat|show|cover)"
+_GAP = re.compile(
+    rf"\b{_SOURCES}\b[^.;]{{0,40}}?\b(?:do(?:es)?\s?n[o'’]t|does not|do not|never|nowhere)\s+(?:\w+\s+)?{_SAY}\w*"
+    rf"|\b{_SOURCES}\b[^.;]{{0,40}}?\b{_SAY}\w*\s+(?:no|nothing|neither)\b"
+    rf"|\bno(?:ne of the)? (?:sources?|documents?|passages?)\b[^.;]{{0,20}}?\b{_SAY}"
+    rf"|\b(?:no|not|nowhere|never|nothing|missing)\b[^.;]{{0,30}}? (?:in|by|from) (?:the|these) (?:\w+ )?{_SOURCES}\b"
+    r"|\b(?:quellen|dokumente[n]?|unterlagen)\b[^.;]{0,60}?\b(?:nicht|nichts|kein\w*|weder)\b"
+    r"|\b(?:nicht|nichts|kein\w*)\b[^.;]{0,40}?\b(?:quellen|dokumenten|unterlagen)\b"
+    r"|\b(?:sources|documents)\b[^.;]{0,20}?\bn[e'’][^.;]{0,30}?\b(?:pas|rien|aucune?|ni)\b"
+    r"|\b(?:fuentes|documentos)\b[^.;]{0,20}?\b(?:no|nada|tampoco)\b",
+    re.IGNORECASE,
+)
+_DENIES = re.compile(
+    r"\b(?:no|not|nor|none|nothing|neither|never|without|unknown|unclear|missing|lacks?)\b|n['’]t\b", re.I
+)
+_DIGITS = re.compile(r"\d+")
+
+
+def tells_gap(sentence: str, known: Callable[[], str], *, marked: bool = False) -> bool:
+    """Whether *sentence* says that the sources do not say something: a remark on them that none of them can support.
+
+    One that its writer *marked* as such need not name the sources, if it denies something; of languages other than
+    English the mark is believed.  A number that does not stand in *known*, the texts of sources and question, is a
+    claim all the same.
+
+    >>> [tells_gap(text, str) for text in ("The documents do not say when.", "The pump does not run.")]
+    [True, False]
+    >>> tells_gap("Its price is not known.", str, marked=True), tells_gap("It costs not 7 EUR.", str, marked=True)
+    (True, False)
+    """
+    said = plain(sentence)
+    is_gap = _GAP.search(said) is not None
+    if marked and not is_gap:
+        is_gap = detected_language(said) != "en" or _DENIES.search(said) is not None
+    numbers = _DIGITS.findall(said) if is_gap else []
+    return is_gap and (not numbers or set(numbers) <= set(_DIGITS.findall(known())))
 
 
 def check_cited(claim: str, cited: Sequence[Passage], ask: SecondOpinion | None = None) -> Checked:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-ClaimStatus = Literal["verified", "supported", "contradicted", "unsupported", "not_a_claim"]
+ClaimStatus = Literal["verified", "supported", "contradicted", "unsupported", "missing", "not_a_claim"]
 """Of a sentence: its evidence states it; there is evidence, but whether it says just this is not certain; the evidence
-says otherwise; there is none; nothing is claimed."""
+says otherwise; there is none; it says that the sources do not say something; nothing is claimed."""
 STANDING: frozenset[ClaimStatus] = frozenset({"verified", "supported"})
 """The statuses of sentences that have evidence."""
 

@@ -17,17 +17,6 @@ AnswerStyle = Literal["brief", "normal", "detailed"]
 Group = Literal["critical", "relevant", "linked"]
 AbstainReason = Literal["no_relevant_context", "insufficient_information", "ambiguous_question"]
 
-# What the prompt asks the model to say when it cannot answer; never shown to a caller.
-SENTINELS: dict[str, AbstainReason] = {
-    "INSUFFICIENT_INFORMATION": "insufficient_information",
-    "AMBIGUOUS_QUESTION": "ambiguous_question",
-}
-ABSTENTIONS: dict[AbstainReason, str] = {
-    "no_relevant_context": "Nothing in the documents was found that is relevant to this question.",
-    "insufficient_information": "The documents that were found do not hold enough to answer this question.",
-    "ambiguous_question": "The question can be understood in several ways; please say more precisely what you mean.",
-}
-
 
 def closest_text(passages: Sequence[tuple[str, str]]) -> str:
     """The names and quotes of the closest passages, for people who get an abstention; empty without passages."""
@@ -203,15 +192,6 @@ class Answer:
     def unsupported(self) -> list[CheckedSentence]:
         """The claims that their sources contradict or do not support; spans are of `text`."""
         return [claim for claim in self.claims if claim.status in {"unsupported", "contradicted"}]
-
-
-def sentinel(text: str) -> AbstainReason | None:
-    """The reason for not answering if *text* is a sentinel, else None.
-
-    >>> sentinel(" INSUFFICIENT_INFORMATION. "), sentinel("It is 7.")
-    ('insufficient_information', None)
-    """
-    return SENTINELS.get(text.strip().strip(".*`\"'").upper())
 
 
 @dataclass(frozen=True, slots=True)

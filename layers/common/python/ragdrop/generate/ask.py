@@ -8,22 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from ragdrop.domain.answers import (
-    ABSTENTIONS,
-    AbstainReason,
-    Answer,
-    AnswersQuestion,
-    CheckedSentence,
-    Citation,
-    Question,
-    Shown,
-)
+from ragdrop.domain.answers import AbstainReason, Answer, AnswersQuestion, CheckedSentence, Citation, Question, Shown
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import ModelCall, spent
 from ragdrop.domain.retrieval import Retrieval, verified
 from ragdrop.domain.tenants import Caller
 from ragdrop.domain.tokens import estimate_tokens
 from ragdrop.errors import CONTEXT_LENGTH, GenerationError
+from ragdrop.generate.abstentions import abstention
 from ragdrop.generate.answering import ReadQuestion, above, closest_passages
 from ragdrop.generate.citations import AnswerReader, AskVerifier
 from ragdrop.generate.prompt import CUT, PreparedPrompt, PreparePrompt
@@ -223,13 +215,13 @@ class Ask:
         cited = reader.answer
         verdict = AnswersQuestion()
         if cited.reason is None:
-            said = " ".join(claim.text for claim in cited.claims)
+            said = " ".join(claim.text for claim in cited.claims if claim.status != "missing")
             about = above(cited.citations[0].hit) if cited.citations else ""
             verdict = self._read.verdict(question.query.text, said, deadline, about=about)
         withheld = verdict.status == "no" and not question.answer_anyway
         reason = "insufficient_information" if withheld else cited.reason
         return Answer(
-            text=ABSTENTIONS[reason] if reason else cited.text,
+            text=abstention(reason, question.query.text) if reason else cited.text,
             retrieval=prepared.retrieval,
             prompt_version=prompt.version,
             citations=cited.citations if reason is None else [],
@@ -270,9 +262,8 @@ def _refused(prepared: PreparedPrompt) -> Answer:
 def _abstention(reason: AbstainReason, prepared: PreparedPrompt) -> Answer:
     closest = closest_passages(prepared.read, prepared.retrieval)
     warnings = list(prepared.read.warnings)
-    return Answer(
-        ABSTENTIONS[reason], prepared.retrieval, "", abstain_reason=reason, closest=closest, warnings=warnings
-    )
+    said = abstention(reason, prepared.question)
+    return Answer(said, prepared.retrieval, "", abstain_reason=reason, closest=closest, warnings=warnings)
 
 
 def _warnings(prepared: PreparedPrompt, completion: Completion) -> list[str]:

@@ -7,22 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from groundcheck import Checked, OpenClaim, Opinion, Passage, SecondOpinion
-from groundcheck.claims import asserts, best_passage, check_cited, find_evidence, known_words, pieces
+from groundcheck import STANDING, Checked, OpenClaim, Opinion, Passage, SecondOpinion
+from groundcheck.claims import asserts, best_passage, check_cited, find_evidence, known_words, pieces, tells_gap
 from groundcheck.sentences import Span, units
-from ragdrop.domain.answers import (
-    SENTINELS,
-    AbstainReason,
-    AnswersQuestion,
-    CheckedSentence,
-    Citation,
-    Segment,
-    sentinel,
-)
+from ragdrop.domain.answers import AbstainReason, AnswersQuestion, CheckedSentence, Citation, Segment
 from ragdrop.domain.deadlines import VERIFY, Deadline
 from ragdrop.errors import DependencyError
+from ragdrop.generate.abstentions import SentinelFilter
 from ragdrop.generate.answering import ReadQuestion
-from ragdrop.generate.markers import MAY_BE_LINK, UNKNOWN_MARKER, MarkerReader, in_code
+from ragdrop.generate.markers import MAY_BE_LINK, UNKNOWN_MARKER, MarkerReader, in_code, marks_gap
 from ragdrop.ports.answer_services import ClaimVerifier
 
 logger = logging.getLogger(__name__)
@@ -172,12 +165,13 @@ def _checked(sentence: _Marked, split: Sequence[Sequence[Passage]], ask: SecondO
         found = Checked(sentence.text, "unsupported", UNKNOWN_MARKER, 0.0)
     else:
         found = find_evidence(sentence.said, named or every, ask)
+    if found.status == "unsupported" and tells_gap(sentence.said, lambda: "\n".join(each.text for each in every)):
+        found = Checked(sentence.text, "missing")
     comes_near = found.stands or found.reason != "words"
     return replace(found, text=sentence.text, start=sentence.start, evidence=found.evidence if comes_near else ())
 
 
 CitationPolicy = Literal["mark", "drop", "abstain"]
-LONGEST_SENTINEL = max(len(word) for word in SENTINELS) + 8  # with the marks that models put around it
 
 Released = str | Citation | CheckedSentence
 """What may leave: a piece of text, a checked citation, or the status of a sentence."""
@@ -206,7 +200,8 @@ class AnswerReader:
 
     A sentence without a marker is checked like any other: all segments are searched for its evidence.  Evidence makes a
     citation with `attributed`, and the text stays unchanged.  Markers count from 1 in the order of the text, whatever
-    numbers the prompt gave to its segments.
+    numbers the prompt gave to its segments.  A sentence that says what the sources do not say is `missing`, if it is
+    marked `[missing]` or names them; an answer of such sentences alone abstains.
 
     A bracket that stands in *question* or in a segment behind the same word is text, and stays unchanged.
 
@@ -233,6 +228,7 @@ class AnswerReader:
         self._by_number = {segment.number: segment for segment in segments}
         self._passages = {segment.number: passage_of(segment) for segment in segments}
         shown = [question, *(text for segment in segments for text in _shown(segment))]
+        self._texts = shown
         self._markers = MarkerReader(prefix, shown, self._by_number)
         self._marker_of: dict[int, int] = {}  # number of a segment -> its number in the answer
         self._bucket = bucket
@@ -241,7 +237,7 @@ class AnswerReader:
         self._text = ""  # read so far, without what was removed
         self._left = 0  # how much of it has been released
         self._since = 0  # where the text behind the last marker begins
-        self._started = False
+        self._sentinels = SentinelFilter()
         self._claims: list[CheckedSentence] = []
         self._citations: list[Citation] = []
         self._refused = False
@@ -250,21 +246,14 @@ class AnswerReader:
 
     def feed(self, piece: str) -> list[Released]:
         """Read the next piece; return what may leave now, in order."""
-        self._raw += piece
-        if not self._started:
-            lead = self._raw.lstrip(" \n*`\"'")
-            if len(lead) < LONGEST_SENTINEL and any(_begins(lead, word) for word in SENTINELS):
-                return []
-            self._started = True
-            self._raw = self._raw.lstrip()
+        self._raw += self._sentinels.feed(piece)
+        self._raw = self._raw if self._text else self._raw.lstrip()
         return self._read(last=False)
 
     def finish(self) -> list[Released]:
         """Read to the end; return what was left."""
-        if sentinel(self._raw) and not self._text:
-            return []
-        self._raw = self._raw if self._started else self._raw.lstrip()
-        self._started = True
+        self._raw += self._sentinels.end()
+        self._raw = self._raw if self._text else self._raw.lstrip()
         released = self._read(last=True)
         self._text = self._text.rstrip()
         return released
@@ -283,8 +272,11 @@ class AnswerReader:
     @property
     def answer(self) -> CitedAnswer:
         """The answer; whole after `finish`."""
-        reason = sentinel(self._raw) if not self._text else None
-        if self._refused or (reason is None and not self._text.strip()):
+        stand = any(claim.status in STANDING for claim in self._claims)
+        reason = None if stand else self._sentinels.reason
+        is_empty = not any(map(str.isalnum, self._text))
+        is_gap = {claim.status for claim in self._claims} - {"not_a_claim"} == {"missing"}
+        if self._refused or (reason is None and (is_empty or is_gap)):
             reason = "insufficient_information"
         if self._refused:
             return CitedAnswer("", [], self._claims, reason)
@@ -348,6 +340,13 @@ class AnswerReader:
         span = Span(span.start - removed, span.end - removed) if is_new else span
         said = self._text[span.start : span.end]
         numbers, _ = self._markers.resolve(group, functools.partial(self._named, said))
+        if not numbers and marks_gap(group):
+            if not self._tells_gap(said, marked=True):
+                return settled  # it is checked like a sentence without a marker
+            claim = CheckedSentence(span.start, span.end, said, "missing")
+            self._claims.append(claim)
+            self._since = len(self._text)
+            return [*self._release(), *settled, claim]
         checked = check_cited(said, [self._passages[number] for number in numbers], self._ask)
         if not numbers:
             checked = replace(checked, status="unsupported", reason=UNKNOWN_MARKER)
@@ -399,6 +398,9 @@ class AnswerReader:
                     settled.append(CheckedSentence(span.start, span.end, said, "not_a_claim"))
                 continue
             checked = find_evidence(said, list(self._passages.values()), self._ask)
+            if not checked.stands and self._tells_gap(said):
+                settled.append(CheckedSentence(span.start, span.end, said, "missing"))
+                continue
             if not checked.stands:
                 if self._policy == "drop":
                     removed += self._remove(span)
@@ -461,6 +463,9 @@ class AnswerReader:
     def _known_words(self) -> frozenset[str]:
         return known_words(list(self._passages.values()))
 
+    def _tells_gap(self, said: str, *, marked: bool = False) -> bool:
+        return tells_gap(said, lambda: "\n".join(self._texts), marked=marked)
+
     def _release(self) -> list[Released]:
         piece = self._text[self._left :]
         self._left = len(self._text)
@@ -472,10 +477,6 @@ def passage_of(segment: Segment) -> Passage:
     hit = segment.hit
     about = " ".join((hit.facts.names, *hit.chunk.heading_path, hit.chunk.context))
     return Passage(hit.chunk.text, about, segment.number, hit.chunk.start)
-
-
-def _begins(lead: str, word: str) -> bool:
-    return word.startswith(lead.upper()) or lead.upper().startswith(word)
 
 
 def _shown(segment: Segment) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Markers in an answer: `[2]`, `[1, 3]`, `[S2]`, and the forms by file name, as models write them."""
+"""Markers in an answer: `[2]`, `[1, 3]`, `[S2]`, `[missing]`, and the forms by file name, as models write them."""
 
 import re
 from collections.abc import Callable, Container, Sequence
@@ -10,6 +10,7 @@ MAX_MARKER_CHARS = 400  # an opening bracket that is not closed by then begins n
 _BY_NAME = r"\[\s*[Ff]ile:[^\]\n]{1,300}\]|\(\s*[Ss]ource:[^)\n]{1,300}\)"
 _LINK = r"(?!\((?!\s*[Ss]ource:)[^()\s]+\))"  # `[1](url)` is a link of Markdown, not a marker
 MAY_BE_LINK = re.compile(r"\([^()\s]{0,300}\Z")
+_MISSING = r"\[\s*missing\s*\]"  # behind a sentence that says what the sources do not say
 _ANY = re.compile(rf"\[[^\]\n]*\d\s*\]|{_BY_NAME}")  # any form, once it is known to be a marker
 _NUMBER = re.compile(r"\d{1,3}")
 _FILE = re.compile(r"file:\s*(?P<name>[^,\]]+?)\s*(?:,\s*section:\s*(?P<section>[^\]]+?)\s*)?\]", re.IGNORECASE)
@@ -23,7 +24,7 @@ _MARKS = re.compile(r"[\s*_`\\]+")
 def _patterns(prefix: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """One marker, and markers that stand together with the white space before them."""
     number = rf"(?:{prefix})?\s*\d{{1,3}}"
-    one = rf"\[\s*{number}(?:\s*[,;]\s*{number})*\s*\]|{_BY_NAME}"
+    one = rf"\[\s*{number}(?:\s*[,;]\s*{number})*\s*\]|{_BY_NAME}|{_MISSING}"
     return re.compile(one, re.IGNORECASE), re.compile(rf"\s*(?:{one}){_LINK}(?:\s?(?:{one}){_LINK})*", re.IGNORECASE)
 
 
@@ -106,7 +107,8 @@ class MarkerReader:
             return False
         if opened[0] == "[":
             letters = re.escape(self._prefix.casefold()[:1])
-            return re.fullmatch(rf"[\d\s,;{letters}]*", inside) is not None or _begins(inside, "file:")
+            is_number = re.fullmatch(rf"[\d\s,;{letters}]*", inside) is not None
+            return is_number or _begins(inside, "file:") or _begins(inside, "missing")
         return _begins(inside, "source:")
 
     def resolve(self, group: str, by_name: Callable[[str, str], int | None]) -> tuple[tuple[int, ...], bool]:
@@ -127,6 +129,15 @@ class MarkerReader:
             numbers += [number for number in named if number in self._numbers]
             has_unknown = has_unknown or not named or any(number not in self._numbers for number in named)
         return tuple(dict.fromkeys(numbers)), has_unknown
+
+
+def marks_gap(group: str) -> bool:
+    """Whether one of the markers of *group* is `[missing]`.
+
+    >>> marks_gap(" [missing]"), marks_gap("[1]")
+    (True, False)
+    """
+    return re.search(_MISSING, group, re.IGNORECASE) is not None
 
 
 def _named(marker: str, by_name: Callable[[str, str], int | None]) -> list[int]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from groundcheck.sentences import stemmed_words
-from ragdrop.domain.answers import Excluded, Group, Question, Segment, Shown, Source, Turn, sentinel
+from ragdrop.domain.answers import Excluded, Group, Question, Segment, Shown, Source, Turn
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.deadlines import CONDENSE, Deadline, rfc3339, seconds_of
 from ragdrop.domain.languages import is_english
@@ -17,6 +17,7 @@ from ragdrop.domain.settings import Tunables
 from ragdrop.domain.tenants import Caller
 from ragdrop.domain.tokens import estimate_tokens
 from ragdrop.errors import DependencyError, ForbiddenError, InvalidParamsError
+from ragdrop.generate.abstentions import sentinel
 from ragdrop.generate.answering import ReadFound, ReadQuestion
 from ragdrop.generate.citations import CitationPolicy
 from ragdrop.ports.answer_services import Prompt, Prompter, PromptRequest
@@ -136,7 +137,7 @@ def shown_turns(turns: Sequence[Turn], *, tokens: int = MAX_TURN_TOKENS) -> tupl
     >>> shown_turns([Turn("user", "pump?"), Turn("assistant", "It is red [1][2].")])
     (Turn(role='user', text='pump?'), Turn(role='assistant', text='It is red.'))
     >>> shown_turns([Turn("user", "pump?"), Turn("user", "word " * 9)], tokens=3)
-    (Turn(role='user', text='word word word'),)
+    (Turn(role='user', text='word word'),)
     """
     found: list[Turn] = []
     for turn in reversed(turns[-MAX_TURNS:]):
@@ -324,7 +325,7 @@ class PreparePrompt:
             raise retrieval.cause
         read = self._read(question.query.text, retrieval, deadline)
         if retrieval.abstained or not (read.answers or question.answer_anyway):
-            return PreparedPrompt(retrieval, read=read)
+            return PreparedPrompt(retrieval, question=question.query.text, read=read)
         retrieval = replace(retrieval, documents=read.ordered(retrieval.documents))
         tenant = self._directory.tenant(caller.tenant)
         asked = {"max_context_tokens": question.max_context_tokens}

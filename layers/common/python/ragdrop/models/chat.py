@@ -190,7 +190,7 @@ def chat_errors(deadline: Deadline) -> Iterator[None]:
             raise DeadlineError("the chat model was not done in time", service=SERVICE, stage=STAGE) from exc
         raise
     except httpx.TimeoutException as exc:
-        raise DeadlineError("the chat model did not answer in time", service=SERVICE, stage=STAGE) from exc
+        raise DeadlineError(_late(deadline), service=SERVICE, stage=STAGE) from exc
     except httpx.DecodingError as exc:
         raise unreadable_answer() from exc
     except (httpx.TransportError, httpx.StreamError) as exc:
@@ -200,6 +200,13 @@ def chat_errors(deadline: Deadline) -> Iterator[None]:
         message = "the chat service broke off" if broken else "the chat service could not be reached"
         reason = "broken_off" if broken else "unreachable"
         raise GenerationError(message, service=SERVICE, reason=reason) from exc
+
+
+def _late(deadline: Deadline) -> str:
+    """What to do where a model began no answer: an attempt has a limit of its own, and so has a request."""
+    if deadline.remaining_s() > 1:
+        return "the chat model did not begin to answer in time: raise CHAT_TIMEOUT_S"
+    return "the chat model did not begin to answer in the time of the request: ask with stream, or a faster model"
 
 
 def _completion(response: httpx.Response, model: str) -> Completion:

@@ -49,7 +49,8 @@ MAX_SOURCE_CHARACTERS = 500_000  # of all sources together
 
 Marker = Annotated[int, Field(description="The [n] in the answer, from 1 in the order of the text.")]
 SentenceStatus = Annotated[
-    ClaimStatus, Field(description="`verified`, `supported`, `contradicted`, `unsupported` or `not_a_claim`.")
+    ClaimStatus,
+    Field(description="`verified`, `supported`, `contradicted`, `unsupported`, `missing` or `not_a_claim`."),
 ]
 SentenceText = Annotated[str, Field(description="The sentence.")]
 Quote = Annotated[str, Field(description="The words of the source that support the sentence.")]

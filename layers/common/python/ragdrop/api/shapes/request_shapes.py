@@ -163,7 +163,8 @@ class AskRequest(SearchRequest):
     history: list[EarlierTurn] = Field(
         default=[],
         max_length=20,
-        description="The conversation before: the question is asked so that it can be understood without it.",
+        description="The conversation before: the question is asked so that it can be understood without it, and a "
+        "prompt for a question that follows up shows its last turns.",
     )
 
     style: AnswerStyle | None = Field(
