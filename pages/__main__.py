@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pages import access, architecture, cli_reference, cost, cost_index, decisions, formats_outcomes, settings
+from pages import access, architecture, cli_reference, cost, cost_index, decisions, formats_outcomes, prompts, settings
 from pages.wrap import placed, wrapped
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -20,6 +20,7 @@ PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "cli.md": {"commands": cli_reference.part},
     "cost.md": {"idle": cost.idle_table, "month": cost.table, "index-month": cost_index.table},
     "evidence/formats-outcomes.md": {"outcomes": formats_outcomes.part},
+    "prompts.md": {"figures": prompts.figures, "system": prompts.system, "messages": prompts.messages},
     "settings.md": {"variables": settings.variables, "document": settings.document, "files": settings.files},
 }
 

@@ -76,7 +76,7 @@ def test_words_decide_where_the_embedding_cannot_say() -> None:
 
 def prompt(question: str, text: str, number: str = "4") -> str:
     return (
-        'Sources follow, up to the line "#0a1b end".\n'
+        'Sources up to the line "#0a1b end".\n'
         f"#0a1b [{number}] v/p.md | Pump\n{text}\n#0a1b end\n\nToday is 2026-01-31.\nQuestion: {question}"
     )
 

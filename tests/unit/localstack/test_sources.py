@@ -6,7 +6,7 @@ import pytest
 
 from localstack.models.sources import MAX_CHARS, blocks, read_task
 
-PROMPT = """Sources follow, up to the line "#0a1b end".
+PROMPT = """Sources up to the line "#0a1b end".
 #0a1b [1] v/a.md | A "B" & C | A > B
 First line.
 

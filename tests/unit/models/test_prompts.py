@@ -145,7 +145,7 @@ def test_the_number_before_a_source_is_the_marker_that_the_rules_ask_for(name: s
     system, user = (message.content for message in JinjaPrompter().render(CASES[name]).messages)
 
     assert " [1] " in opened(user)[0]
-    assert "square brackets, as it stands before the source: [1]" in system
+    assert "square brackets, as written before the source: [1]" in system
 
 
 def test_what_two_chunks_share_and_a_heading_they_share_are_shown_once() -> None:

@@ -36,7 +36,7 @@ def check(
         passages: Texts of any length.
         second_opinion: Judges the sentences that rules leave open, for example by a language model.
     """
-    from groundcheck.claims import asserts, find_evidence, known_words, pieces, tells_gap  # patterns: 60 ms
+    from groundcheck.claims import asserts, find_evidence, known_words, lacks_sources, pieces  # patterns: 60 ms
     from groundcheck.sentences import units
 
     given = [each if isinstance(each, Passage) else Passage(each) for each in passages]
@@ -47,7 +47,7 @@ def check(
         said = answer[span.start : span.end]
         is_claim = asserts(said, lambda: known_words(short))
         found = find_evidence(said, short, second_opinion) if is_claim else Checked(said, "not_a_claim")
-        if found.status == "unsupported" and tells_gap(said, lambda: "\n".join(each.text for each in short)):
+        if found.status == "unsupported" and lacks_sources(said, lambda: "\n".join(each.text for each in short)):
             found = Checked(said, "missing")
         results.append(replace(found, start=span.start))
     return results

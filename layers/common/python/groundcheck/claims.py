@@ -66,17 +66,17 @@ _DENIES = re.compile(
 _DIGITS = re.compile(r"\d+")
 
 
-def tells_gap(sentence: str, known: Callable[[], str], *, marked: bool = False) -> bool:
+def lacks_sources(sentence: str, known: Callable[[], str], *, marked: bool = False) -> bool:
     """Whether *sentence* says that the sources do not say something: a remark on them that none of them can support.
 
     One that its writer *marked* as such need not name the sources, if it denies something; of languages other than
     English the mark is believed.  A number that does not stand in *known*, the texts of sources and question, is a
     claim all the same.
 
-    >>> [tells_gap(text, str) for text in ("The documents do not say when.", "The pump does not run.")]
+    >>> [lacks_sources(text, str) for text in ("The documents do not say when.", "The pump does not run.")]
     [True, False]
-    >>> tells_gap("Its price is not known.", str, marked=True), tells_gap("It costs not 7 EUR.", str, marked=True)
-    (True, False)
+    >>> [lacks_sources(text, str, marked=True) for text in ("Its price is not known.", "It costs not 7 EUR.")]
+    [True, False]
     """
     said = plain(sentence)
     is_gap = _GAP.search(said) is not None

@@ -219,7 +219,10 @@ FILE_SETTINGS: Mapping[str, Setting] = {
     "categories": Setting(_WORDS, "The known words; without it any", _FILES_ONLY, "vocabulary.categories"),
     "system_prompt": Setting(_PROMPT, "Instructions of the chat model", ("tenant",), "generation.system_prompt"),
     "prompt_template": Setting(
-        _PROMPT, "Jinja over `sources`, `question` and `mark`", ("tenant",), "generation.prompt_template"
+        _PROMPT,
+        "Jinja over `sources`, `conversation`, `question`, `today` and `mark`",
+        ("tenant",),
+        "generation.prompt_template",
     ),
 }
 """The settings that settings files may change, by name."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from groundcheck import STANDING, Checked, OpenClaim, Opinion, Passage, SecondOpinion
-from groundcheck.claims import asserts, best_passage, check_cited, find_evidence, known_words, pieces, tells_gap
+from groundcheck.claims import asserts, best_passage, check_cited, find_evidence, known_words, lacks_sources, pieces
 from groundcheck.sentences import Span, units
 from ragdrop.domain.answers import AbstainReason, AnswersQuestion, CheckedSentence, Citation, Segment
 from ragdrop.domain.deadlines import VERIFY, Deadline
@@ -165,7 +165,7 @@ def _checked(sentence: _Marked, split: Sequence[Sequence[Passage]], ask: SecondO
         found = Checked(sentence.text, "unsupported", UNKNOWN_MARKER, 0.0)
     else:
         found = find_evidence(sentence.said, named or every, ask)
-    if found.status == "unsupported" and tells_gap(sentence.said, lambda: "\n".join(each.text for each in every)):
+    if found.status == "unsupported" and lacks_sources(sentence.said, lambda: "\n".join(each.text for each in every)):
         found = Checked(sentence.text, "missing")
     comes_near = found.stands or found.reason != "words"
     return replace(found, text=sentence.text, start=sentence.start, evidence=found.evidence if comes_near else ())
@@ -341,7 +341,7 @@ class AnswerReader:
         said = self._text[span.start : span.end]
         numbers, _ = self._markers.resolve(group, functools.partial(self._named, said))
         if not numbers and marks_gap(group):
-            if not self._tells_gap(said, marked=True):
+            if not self._lacks_sources(said, marked=True):
                 return settled  # it is checked like a sentence without a marker
             claim = CheckedSentence(span.start, span.end, said, "missing")
             self._claims.append(claim)
@@ -398,7 +398,7 @@ class AnswerReader:
                     settled.append(CheckedSentence(span.start, span.end, said, "not_a_claim"))
                 continue
             checked = find_evidence(said, list(self._passages.values()), self._ask)
-            if not checked.stands and self._tells_gap(said):
+            if not checked.stands and self._lacks_sources(said):
                 settled.append(CheckedSentence(span.start, span.end, said, "missing"))
                 continue
             if not checked.stands:
@@ -463,8 +463,8 @@ class AnswerReader:
     def _known_words(self) -> frozenset[str]:
         return known_words(list(self._passages.values()))
 
-    def _tells_gap(self, said: str, *, marked: bool = False) -> bool:
-        return tells_gap(said, lambda: "\n".join(self._texts), marked=marked)
+    def _lacks_sources(self, said: str, *, marked: bool = False) -> bool:
+        return lacks_sources(said, lambda: "\n".join(self._texts), marked=marked)
 
     def _release(self) -> list[Released]:
         piece = self._text[self._left :]

@@ -202,8 +202,8 @@ def _critical_room(others: Sequence[FoundDocument], tokens: int, share: float) -
     if not others:
         return tokens
     best = others[0].chunks[0].hit if others[0].chunks else _whole(others[0])[0]
-    kept = _cost(others[0], [best])
-    return max(0, min(int(share * tokens), tokens - kept)) if kept <= tokens else tokens
+    reserved = _cost(others[0], [best])
+    return max(0, min(int(share * tokens), tokens - reserved)) if reserved <= tokens else tokens
 
 
 def _admission(

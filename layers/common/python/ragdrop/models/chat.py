@@ -203,7 +203,7 @@ def chat_errors(deadline: Deadline) -> Iterator[None]:
 
 
 def _late(deadline: Deadline) -> str:
-    """What to do where a model began no answer: an attempt has a limit of its own, and so has a request."""
+    """What to do where a model began no answer: attempts and requests have their limits."""
     if deadline.remaining_s() > 1:
         return "the chat model did not begin to answer in time: raise CHAT_TIMEOUT_S"
     return "the chat model did not begin to answer in the time of the request: ask with stream, or a faster model"

@@ -58,7 +58,7 @@ class JinjaPrompter:
             autoescape=False,
         )
         environment.globals.clear()  # no range: what a template loops over is what it is given
-        environment.filters["line"] = on_one_line
+        environment.filters |= {"line": on_one_line, "under": _under}
         self._environment = environment
         self._sources = environment.from_string(self._texts["sources"])
         self._conversation = environment.from_string(self._texts["conversation"])
@@ -132,6 +132,11 @@ def on_one_line(text: str) -> str:
     'a #0000 [2] b / c'
     """
     return " ".join(text.split()).replace(" | ", " / ")
+
+
+def _under(headings: Sequence[str], title: str) -> Sequence[str]:
+    """*headings* without the title of their document."""
+    return headings[1:] if headings and headings[0] == title else headings
 
 
 def _prefix(texts: Sequence[str]) -> str:
