@@ -18,6 +18,7 @@ from ragdrop_cli.output import clean, note, one_line, say, say_body
 from ragdrop_cli.session import session_of, vault_list
 
 EXCERPT_CHARS = 300
+MAX_EARLIER = 20_000  # characters of an answer in `history`
 EXTRACTIVE = "ragdrop-extractive"  # the laptop's answerer
 EXTRACTIVE_NOTICE = "Extractive answer: sentences quoted from the sources; no language model is configured."
 
@@ -254,6 +255,15 @@ Expand = Annotated[
 Critical = Annotated[bool, typer.Option("--critical/--no-critical", help="Always include critical documents.")]
 Links = Annotated[bool, typer.Option("--links/--no-links", help="Follow links of what was found.")]
 Rerank = Annotated[bool, typer.Option("--rerank", help="Let the reader order the first results: slower, and better.")]
+After = Annotated[
+    Words,
+    typer.Option(
+        "--after",
+        metavar="ANSWER_ID",
+        help="An answer that the question follows up; may be given several times, the oldest first.",
+        show_default="none",
+    ),
+]
 Stream = Annotated[bool, typer.Option("--stream/--no-stream", help="Print the answer as it comes.")]
 Anyway = Annotated[bool, typer.Option("--anyway", help="Answer from what is closest, even if nothing seems to answer.")]
 Sentences = Annotated[bool, typer.Option("--sentences", help="List each sentence with the verdict of its check.")]
@@ -313,6 +323,7 @@ def ask(
     limit: Limit = None,
     as_of: AsOf = None,
     stage: InStage = None,
+    after: After = None,
     *,
     anyway: Anyway = False,
     stream: Stream = True,
@@ -325,12 +336,19 @@ def ask(
     fields: dict[str, Any] = {"vaults": vault_list(vault), "limit": limit, "as_of": moment, "stage": stage}
     fields["answer_anyway"] = anyway or None
     with session.client() as client:
+        said = [client.answer(answer_id) for answer_id in after or []]
+        fields["history"] = [_turn(receipt) for receipt in said] or None
         if as_json:
             say_body(client.ask(query, **fields).raw)
         elif stream:
             show_stream(client.ask_stream(query, **fields), sentences=sentences)
         else:
             show_answer(client.ask(query, **fields), sentences=sentences)
+
+
+def _turn(receipt: Mapping[str, Any]) -> dict[str, str]:
+    """A turn of a conversation, of the receipt of its answer."""
+    return {"question": receipt["question"], "answer": receipt["answer"][:MAX_EARLIER]}
 
 
 AskedQuestion = Annotated[

@@ -166,6 +166,7 @@ def test_a_conversation_is_condensed_to_one_question_by_the_chat_model(client: O
         "And its code?",
     ]
     assert rewritten in answering[-1].content
+    assert " assistant: It is red.\n" in answering[-1].content
     assert all("pirate" not in message.content for message in (*condensing, *answering))
 
 

@@ -95,3 +95,5 @@ def test_a_question_of_a_conversation_is_searched_as_the_model_rewrote_it(deploy
     assert body["asked"] == "What is the code of the pump?"
     assert alone["asked"] == "code QX-5521"
     assert "In the cellar." in deployment.chat.asked[0][1].content
+    assert " assistant: In the cellar.\n" in deployment.chat.asked[1][1].content
+    assert "cellar" not in deployment.chat.asked[2][1].content

@@ -86,6 +86,16 @@ def test_only_the_fields_that_were_given_are_sent(ragdrop: CommandLine) -> None:
     ]
 
 
+def test_a_question_after_an_answer_has_that_answer_as_its_conversation(ragdrop: CommandLine) -> None:
+    receipt = {"question": "Where is the pump?", "answer": "In the cellar [1]."}
+    ragdrop.api.routes["GET", "/answers/a1"] = lambda _request: httpx.Response(200, json=receipt)
+    answer(ragdrop, "/ask", json.dumps(ANSWER).encode())
+
+    ragdrop.run("ask", "And its code?", "--after", "a1")
+
+    assert json.loads(ragdrop.api.requests[-1].content)["history"] == [receipt]
+
+
 def test_json_prints_the_body_byte_for_byte_with_one_line_end(ragdrop: CommandLine) -> None:
     body = '{"b": 1.50,  "a": "\\u00e4 ä"}\n\n'.encode()
     answer(ragdrop, "/search", body)
