@@ -17,7 +17,8 @@ _SCRIPTS = (
     (r"\u0980-\u0e7f", 2.25),  # other scripts of India, Thai
 )
 _BLOCKS = [(re.compile(f"[{block}]"), each) for block, each in _SCRIPTS]
-_COUNTED = re.compile(f"[\\x00-\\x7f{''.join(block for block, _ in _SCRIPTS)}]+")
+_COUNTED = re.compile(f"[{''.join(block for block, _ in _SCRIPTS)}]+")
+_ASCII = re.compile(r"[\x00-\x7f]+")
 
 
 def estimate_tokens(text: str) -> int:
@@ -31,8 +32,9 @@ def estimate_tokens(text: str) -> int:
     """
     if text.isascii():
         return len(_ENGLISH.findall(text)) + bool(text)
-    accented = len(_ACCENTS.findall(text)) > _ACCENTED_SHARE * len(text)
+    others = _ASCII.sub("", text)
+    accented = len(_ACCENTS.findall(others)) > _ACCENTED_SHARE * len(text)
     found = float(len((_ACCENTED if accented else _ENGLISH).findall(text)))
-    found += sum(each * len(block.findall(text)) for block, each in _BLOCKS)
-    found += 1.1 * len(_COUNTED.sub("", text).encode(errors="replace"))
+    found += sum(each * len(block.findall(others)) for block, each in _BLOCKS)
+    found += 1.1 * len(_COUNTED.sub("", others).encode(errors="replace"))
     return round(found + 1.49)
