@@ -175,6 +175,17 @@ def test_a_model_that_hangs_leaves_time_for_the_next(server: ChatServer) -> None
     assert whole(model_of(server, "m", "n"), left_s=2.0).model == "n"
 
 
+@pytest.mark.parametrize(("timeout_s", "left_s", "advice"), [(0.3, 5.0, "raise CHAT_TIMEOUT_S"), (9.0, 0.5, "stream")])
+def test_a_model_that_begins_no_answer_in_time_names_what_to_change(
+    server: ChatServer, timeout_s: float, left_s: float, advice: str
+) -> None:
+    server.behave("m", hang_s=1.5)
+    http = OpenAiHttp(server.url, api_key=lambda: None, timeout_s=timeout_s)
+
+    with pytest.raises(DeadlineError, match=advice):
+        whole(OpenAiChatModel(http, models=["m"]), left_s=left_s)
+
+
 def test_where_every_model_is_down_the_first_one_says_why(server: ChatServer) -> None:
     server.behave("m", status=404)
     server.behave("n", status=500)
