@@ -4,8 +4,8 @@ import { h } from "./dom.js";
 import { leavesOf, parse, render } from "./markdown.js";
 import { known, number, t } from "./strings.js";
 
-// By status, in the order in which one overrules another where a sentence was checked at several markers.
-const SIGNS = { contradicted: "≠", verified: "✓", supported: "≈", unsupported: "?", not_a_claim: "·" };
+// By status; an earlier one overrules where there are several markers.
+const SIGNS = { contradicted: "≠", verified: "✓", supported: "≈", unsupported: "?", missing: "∅", not_a_claim: "·" };
 const STATUSES = Object.keys(SIGNS);
 
 // The vault and the path of a citation.

@@ -1,5 +1,4 @@
-// All text of the page: [English, German] by flat keys; `{name}` is replaced by t's values.  Both side by side, so that
-// no language can miss a key, and each key is written once: the page has a budget of bytes.
+// All text of the page: [English, German] by flat keys, so that none misses; t replaces `{name}`.
 
 const TEXT = {
   // page
@@ -128,6 +127,7 @@ const TEXT = {
   "status.supported": ["supported", "gestützt"],
   "status.contradicted": ["contradicted", "widersprochen"],
   "status.unsupported": ["unsupported", "nicht belegt"],
+  "status.missing": ["missing", "fehlt"],
   "status.not_a_claim": ["not checked", "nicht geprüft"],
   "status.attributed": ["found by the check", "von der Prüfung gefunden"],
   "legend.title": ["What the signs mean", "Was die Zeichen bedeuten"],
@@ -135,6 +135,7 @@ const TEXT = {
   "legend.supported": ["there is evidence, in other words or for a part", "es gibt Belege, in anderen Worten oder für einen Teil"],
   "legend.contradicted": ["the document says otherwise", "das Dokument sagt etwas anderes"],
   "legend.unsupported": ["no document that was read says it", "kein gelesenes Dokument sagt es"],
+  "legend.missing": ["it tells what no document says", "es nennt, was kein Dokument sagt"],
   "legend.not_a_claim": ["it claims nothing", "es behauptet nichts"],
   "legend.attributed": ["the model named no source, the check found one", "das Modell nannte keine Quelle, die Prüfung fand eine"],
   "citation.label": ["Citation {marker}, {path}: {status}", "Beleg {marker}, {path}: {status}"],
