@@ -61,3 +61,8 @@ def test_every_word_of_the_question_lifts_from_the_noise_floor_to_the_operating_
     assert CALIBRATION.relevance(CALIBRATION.noise_floor, coverage=1.0) == pytest.approx(0.7)
     assert CALIBRATION.relevance(CALIBRATION.noise_floor - 0.01, coverage=1.0) < 0.7
     assert CALIBRATION.relevance(0.42, coverage=COVERAGE_CEILING) == pytest.approx(0.7)
+
+
+def test_an_ending_or_an_arabic_article_hides_no_word_of_another_language() -> None:
+    assert shares("Wer wartet die Pumpe?", hit("a", "Gewartet wird nicht: wir warten Pumpen.")) == [1.0]
+    assert shares("من هو اللاعب الذي سجل؟", hit("a", "سجل لاعب نقاطا")) == [1.0]

@@ -147,3 +147,33 @@ def test_endings_of_russian_words_do_not_hide_a_document(tmp_path: Path) -> None
     world.put("team/a.md", "# Команда\n\nНашей командой руководит Анна Смирнова.")
 
     assert not world.search("Кто руководит командой?", min_relevance=0.7).abstained
+
+
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("Die Verteidigung der Stürmer erzielte viele Punkte.", "Wer erzielte einen Punkt für den Stürmer?"),
+        ("Los jugadores anotaron muchos puntos en el partido.", "¿Qué jugador anotaba un punto?"),
+        ("Игроки забили много голов в матче.", "Какой игрок забил гол?"),
+        ("سجل اللاعبون نقاطا كثيرة في المباراة.", "من هو اللاعب الذي سجل النقاط؟"),
+    ],
+)
+def test_a_word_of_another_language_is_found_in_another_form(tmp_path: Path, written: str, asked: str) -> None:
+    world = bucket_world(tmp_path)
+    world.put("team/a.md", written)
+
+    assert not world.search(asked).abstained
+
+
+def test_function_words_of_a_question_in_another_language_find_nothing(tmp_path: Path) -> None:
+    world = bucket_world(tmp_path)
+    world.put("team/a.md", "Das ist für die, die das nicht auf der Liste sehen, und für wen das ist.")
+
+    assert world.search("Wer hat die Meisterschaft im Rudern gewonnen?", min_relevance=0.0).documents == []
+
+
+def test_a_question_whose_language_is_not_recognised_finds_words_as_they_are_written(tmp_path: Path) -> None:
+    world = bucket_world(tmp_path)
+    world.put("team/a.md", "Die Kündigungsfristen stehen im Vertrag, wie es für alle gilt.")
+
+    assert world.search("Kündigungsfristen", min_relevance=0.0).documents[0].key.path == "a.md"

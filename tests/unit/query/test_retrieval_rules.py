@@ -10,12 +10,12 @@ import pytest
 from ragdrop.domain.chunks import Chunk, Filters, Folder, Hit
 from ragdrop.domain.documents import Facts, PromotionLevel
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.models import Curve
+from ragdrop.domain.models import Calibration, Curve, EmbeddingSpace
 from ragdrop.domain.retrieval import MAX_CANDIDATES, FoundChunk, FoundDocument, Query, candidate_limit
 from ragdrop.query.assemble import within_share
 from ragdrop.query.cache import answer_name
 from ragdrop.query.fusion import Fused
-from ragdrop.query.ranking import Boosts, Cutoff, rank
+from ragdrop.query.ranking import Boosts, Cutoff, judged, rank
 from ragdrop.query.search import MAX_BYTES, Decision, explained
 from ragdrop.query.understand import Scopes, auto_limit
 from tests.world import World
@@ -107,6 +107,14 @@ def test_noise_is_no_nearest_document() -> None:
 
 def test_a_caller_who_sets_min_relevance_gets_nothing_under_it() -> None:
     assert judged_by({"a.md": (1.0, 0.89), "b.md": (0.99, 0.95)}, Cutoff(0.9)) == (["b.md"], [])
+
+
+def test_words_that_are_rare_in_the_index_count_beside_the_share_of_the_question() -> None:
+    unfitted = Calibration(EmbeddingSpace("model", 8), Curve(0.4, 0.05))
+    judgement = judged(unfitted, threshold=None, vectors=False, coverage={}, words_of="de")
+    rare, common = (Fused(hit("a.md"), 1.0, None, score) for score in (40.0, 2.0))
+
+    assert judgement.relevance(rare) > judgement.cut.threshold > judgement.relevance(common)
 
 
 def test_of_near_identical_documents_a_critical_one_ranks_before_an_important_one() -> None:

@@ -22,7 +22,15 @@ from tantivy import Filter, Occur, Query, TextAnalyzer, TextAnalyzerBuilder, Tok
 
 from ragdrop.domain.chunks import Filters, Folder
 from ragdrop.domain.documents import Facts
-from ragdrop.domain.languages import JOINED_TERM, LUCENE_STOP_WORDS, MAX_TERMS, TERM_PART, segmented
+from ragdrop.domain.languages import (
+    JOINED_TERM,
+    LUCENE_STOP_WORDS,
+    MAX_TERMS,
+    TERM_PART,
+    content_of,
+    language_of,
+    segmented,
+)
 
 ANALYZER = "words"  # as tantivy knows it, in the schema of every segment
 MAX_PARTS = 8  # of a joined term such as a path; longer ones are found by their parts alone
@@ -40,6 +48,11 @@ HEAP_BYTES = 64 << 20  # tantivy writes what does not fit as another of its segm
 WORDS, STOPS, FACETS, PLACE = "words", "stops", "facets", "place"
 MORE = 16  # hits requested beyond the limit, so that equal scores are ordered by chunk id at the limit too
 MAX_ASKED = 1 << 20
+STEMMED = {
+    "ar": "arabic", "de": "german", "el": "greek", "es": "spanish", "fr": "french", "it": "italian", "nl": "dutch",
+    "pt": "portuguese", "ru": "russian",
+}  # fmt: skip
+"""Languages but English whose words are found by their stems too, with tantivy's name."""
 
 
 @lru_cache(maxsize=1)
@@ -53,8 +66,24 @@ def analyzer() -> TextAnalyzer:
     )
 
 
+@lru_cache(maxsize=len(STEMMED))
+def _stemmer(name: str) -> TextAnalyzer:
+    return TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.stemmer(name)).build()
+
+
+def _with_stems(words: list[str], language: str | None) -> list[str]:
+    """*words*, then the stems of their *language* that differ from them.
+
+    A text has both, so that a question whose language is not recognised finds its words as they are written.
+    """
+    if language not in STEMMED or not words:
+        return words
+    stems = _stemmer(STEMMED[language]).analyze(" ".join(words))
+    return words + [stem for word, stem in zip(words, stems, strict=True) if stem != word]
+
+
 def spaced(texts: Iterable[str]) -> tuple[str, str]:
-    """The folded words of *texts* with blanks between them, and separately the English stop words.
+    """The folded words of *texts* with blanks between them and their stems, and separately the English stop words.
 
     A joined term is also one word, with underscores: a code found as written then ranks above one found in pieces.
     Stop words are searched only if a query has no others, and would count in the length of a text.
@@ -62,23 +91,35 @@ def spaced(texts: Iterable[str]) -> tuple[str, str]:
     >>> spaced(["The pump's code: QX-5521", "Größe"])
     ('pump s pump_s code qx 5521 qx_5521 grosse', 'the')
     """
-    words = [word for text in texts for word in _words(_folded(text))]
-    return " ".join([word for word in words if word not in LUCENE_STOP_WORDS]), " ".join(
-        [word for word in words if word in LUCENE_STOP_WORDS]
-    )
+    whole = "\n".join(texts)
+    words = _words(_folded(whole))
+    content = _with_stems([word for word in words if word not in LUCENE_STOP_WORDS], language_of(whole))
+    return " ".join(content), " ".join([word for word in words if word in LUCENE_STOP_WORDS])
 
 
 def query_terms(text: str) -> tuple[list[str], bool]:
     """The terms of a question, each once, at most 128; whether they are stop words, because it has no others.
 
+    In other languages than English they are without its function words, and with stems.
+
     >>> query_terms("What are the pumps of QX-5521?")
     (['what', 'pump', 'qx', '5521', 'qx_5521'], False)
     >>> query_terms("to be or not to be"), query_terms("?! *")
     ((['to', 'be', 'or', 'not'], True), ([], True))
+    >>> query_terms("Wer wartet die Pumpen?")
+    (['wartet', 'pumpen', 'wart', 'pump'], False)
     """
     words = list(dict.fromkeys(_words(_folded(text), least_part=2)))
     asked = [word for word in words if word not in LUCENE_STOP_WORDS]
-    return list(dict.fromkeys(analyzer().analyze(" ".join((asked or words)[:MAX_TERMS])))), not asked
+    not_about = _folded_words(content_of(text)[1])
+    content = [word for word in asked if word not in not_about] or asked
+    terms = _with_stems(content or words, language_of(text))[:MAX_TERMS]
+    return list(dict.fromkeys(analyzer().analyze(" ".join(terms)))), not asked
+
+
+@lru_cache(maxsize=16)
+def _folded_words(words: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(_folded, words))
 
 
 def _folded(text: str) -> str:
@@ -95,7 +136,7 @@ def _folded(text: str) -> str:
     return _MARKS.sub("", unicodedata.normalize("NFKD", _APART.sub(" ", text).casefold()))
 
 
-def _words(text: str, *, least_part: int = 1) -> Iterable[str]:
+def _words(text: str, *, least_part: int = 1) -> list[str]:
     terms = JOINED_TERM.findall(text)
     plain = [term for term in terms if term.isalnum()]
     if len(plain) == len(terms):

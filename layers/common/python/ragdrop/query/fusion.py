@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Literal
 
 from ragdrop.domain.chunks import Filters, Hit, ranked_by
-from ragdrop.domain.languages import content_of, segmented
+from ragdrop.domain.languages import content_of, language_of, segmented
 
 COMMON_SIZE = 60
 """Chunks that a word's rarity is counted over, where fewer were found: two full lists of candidates."""
@@ -22,8 +22,12 @@ _WORD = re.compile(r"[^\W_]+")
 _NAME = re.compile(r"(?<=\S )[^\W\d_a-z]\w+|\w*\d\w*")
 _SUFFIXES = ("ing", "ied", "ies", "ed", "es", "s", "e")
 _MIN_STEM = 3
-STEM_LETTERS = 5  # of a word in Cyrillic or Arabic script, whose endings are many
+STEM_LETTERS = 5  # of a word in Cyrillic or Arabic script, and in any language but English: its endings are many
 _INFLECTED = re.compile(r"[\u0400-\u04ff\u0600-\u06ff\u0370-\u03ff]")
+_ARABIC_PREFIX = re.compile(
+    r"(?<!\w)[\u0648\u0641\u0628\u0644\u0643]?(?:\u0627\u0644|\u0644\u0644)(?=\w{3})"
+)  # "and the"
+_UNINFLECTED = frozenset({"en", "zh", "ja", "ko", "th", None})  # English has its suffixes, the others pairs of signs
 # What questions are put with and not about.  A word of another language is no worse than any other: it counts.
 _ENGLISH = (
     "a about all am an and any are as at be been being but by can could did do does for from get had has have he "
@@ -54,9 +58,10 @@ def coverage(question: str, hits: Sequence[Hit]) -> dict[str, float]:
     >>> list(coverage("Who won the cup?", [hit]).values())
     [0.0]
     """
-    stems = tuple(content_words(question))
+    language = language_of(question)
+    stems = tuple(content_words(question, language))
     chunks = {hit.chunk_id: hit for hit in hits}
-    contained = contained_words(stems, chunks.values())
+    contained = contained_words(stems, chunks.values(), language)
     size, chunks_containing = max(len(contained), COMMON_SIZE), Counter(contained)
     weights = []
     for place in range(len(stems)):
@@ -82,20 +87,22 @@ def agreement(question: str, hits: Sequence[Hit], covered: Mapping[str, float]) 
     return max(covered.values(), default=0.0)
 
 
-def content_words(text: str) -> frozenset[str]:
-    """The stems of the words of *text* that are no function words.
+def content_words(text: str, language: str | None = None) -> frozenset[str]:
+    """The stems of the words of *text* that are no function words; in another *language* than English their beginnings.
 
-    >>> sorted(content_words("How many backups are there?"))
-    ['backup', 'man']
+    >>> sorted(content_words("How many backups are there?")), sorted(content_words("Wer wartet die Pumpen?", "de"))
+    (['backup', 'man'], ['pumpe', 'warte'])
     """
     content, not_about = content_of(text)
+    content = _without_prefixes(content, language)
     words = (word for word in _WORD.findall(content.casefold()) if word not in FUNCTION_WORDS and word not in not_about)
-    return frozenset(_stem(word) for word in words)
+    return frozenset(_stem(word, language) for word in words)
 
 
-def contained_words(stems: Sequence[str], hits: Iterable[Hit]) -> list[int]:
+def contained_words(stems: Sequence[str], hits: Iterable[Hit], language: str | None = None) -> list[int]:
     """Of each chunk, which of *stems* are the stem of a word of it: a number with one bit for each, the first lowest.
 
+    Both are stems by the rules of *language*.
     All chunks are searched as one text, and only a word that begins with a stem is cut out: most do not.
     """
     texts = ["\n".join((hit.chunk.in_context, *hit.chunk.heading_path, hit.facts.names)) for hit in hits]
@@ -103,7 +110,7 @@ def contained_words(stems: Sequence[str], hits: Iterable[Hit]) -> list[int]:
     if whole.isascii():  # then no letter becomes two, and the chunks end where they did
         whole = whole.casefold()
     else:
-        texts = [segmented(text).casefold() for text in texts]
+        texts = [_without_prefixes(segmented(text).casefold(), language) for text in texts]
         whole = "\n".join(texts)
     ends = list(accumulate(len(text) + 1 for text in texts))
     contained = [0] * len(texts)
@@ -112,7 +119,7 @@ def contained_words(stems: Sequence[str], hits: Iterable[Hit]) -> list[int]:
         while at >= 0:
             word = _WORD.match(whole, at) if at == 0 or not whole[at - 1].isalnum() else None
             begin = at + len(stem)
-            if word and word[0] not in FUNCTION_WORDS and _stem(word[0]) == stem:
+            if word and word[0] not in FUNCTION_WORDS and _stem(word[0], language) == stem:
                 chunk = bisect_right(ends, at)
                 contained[chunk] |= 1 << place
                 begin = ends[chunk]  # once is enough
@@ -120,14 +127,19 @@ def contained_words(stems: Sequence[str], hits: Iterable[Hit]) -> list[int]:
     return contained
 
 
+def _without_prefixes(text: str, language: str | None) -> str:
+    """*text* without the article that Arabic writes as a part of the word."""
+    return _ARABIC_PREFIX.sub("", text) if language == "ar" else text
+
+
 @lru_cache(maxsize=16_384)  # the same words come with every question
-def _stem(word: str) -> str:
-    """*word* without an English ending, never shorter than 3 letters; of another script its first letters.
+def _stem(word: str, language: str | None = None) -> str:
+    """*word* without an English ending, never shorter than 3 letters; of another script or *language* its beginning.
 
     >>> [_stem(word) for word in ("makes", "making", "copies", "QX", "is", "командой", "команды")]
     ['mak', 'mak', 'cop', 'QX', 'is', 'коман', 'коман']
     """
-    if not word.isascii() and _INFLECTED.match(word):
+    if language not in _UNINFLECTED or (not word.isascii() and _INFLECTED.match(word)):
         return word[:STEM_LETTERS]
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= _MIN_STEM:

@@ -139,8 +139,13 @@ def boosted(score: float, boost: float) -> float:
     return min(1.0, score + boost)
 
 
-BY_WORDS = Curve(0.42, 0.08)
-"""Of what a chunk covers of a question: two fifths of it, by the weight of its words, are an answer."""
+WORDS_SHARE = 0.2  # of the logarithm of a BM25 score, beside the share of the question that a chunk covers
+WORDS_POINTS = {"ar": 0.69, "de": 0.73, "es": 0.90, "ru": 0.80, "zh": 0.62}
+"""Where `by_words` is an answer, by language: a twentieth of the questions that have one fall short of it.
+
+Chosen on half of XQuAD's questions; docs/adr/0013-own-words.md has the table.
+"""
+OTHER_WORDS_POINT, WORDS_WIDTH = 0.75, 0.08
 NEAR_BEST = 0.6  # share of the best fused score from which on a document is shown; docs/adr/0013-own-words.md
 
 
@@ -159,7 +164,7 @@ def judged(
     threshold: float | None,
     vectors: bool,
     coverage: Mapping[str, float] | None = None,
-    lexical_only: bool = False,
+    words_of: str | None = None,
     exact: Exactness = NOTHING_EXACT,
 ) -> Judged:
     """How to judge chunks.
@@ -170,14 +175,14 @@ def judged(
             answer at all, and shows what is near the best (docs/adr/0013-own-words.md).
         vectors: Whether vectors took part.  Without them BM25's own calibration decides; where there is none, the fused
             score stands for relevance and the threshold is skipped (docs/api.md).
-        lexical_only: The model does not cover the question's language: what a chunk covers of the question decides.
+        words_of: The question's language where the model does not cover it: `by_words` decides.
         coverage: By chunk id the share of the question's words that the chunk holds, in [0, 1].
         exact: Which chunks hold what the question names exactly: it raises or lowers the relevance of any basis.
 
     Returns:
         The judgement.
     """
-    by = _by_scores(calibration, threshold=threshold, vectors=vectors, coverage=coverage, lexical_only=lexical_only)
+    by = _by_scores(calibration, threshold=threshold, vectors=vectors, coverage=coverage, words_of=words_of)
     if exact == NOTHING_EXACT:
         return by
     return replace(by, relevance=lambda found: exact.relevance(found.hit.chunk_id, by.relevance(found)))
@@ -189,16 +194,25 @@ def _by_scores(
     threshold: float | None,
     vectors: bool,
     coverage: Mapping[str, float] | None,
-    lexical_only: bool,
+    words_of: str | None,
 ) -> Judged:
     cut = Cutoff(OPERATING_RELEVANCE, NEAR_BEST) if threshold is None else Cutoff(threshold)
-    if lexical_only:
-        return Judged(lambda found: BY_WORDS((coverage or {}).get(found.hit.chunk_id, 0.0)), cut, "lexical")
+    if words_of is not None:
+        curve = Curve(WORDS_POINTS.get(words_of, OTHER_WORDS_POINT), WORDS_WIDTH)
+        return Judged(lambda found: curve(by_words(found, coverage or {})), cut, "lexical")
     if vectors:
         return Judged(lambda found: _by_vector(found, calibration, coverage or {}), cut, "hybrid")
     if calibration.lexical is not None:
         return Judged(lambda found: calibration.relevance(None, found.lexical_score), cut, "lexical")
     return Judged(lambda found: found.score, Cutoff(0.0), "lexical")
+
+
+def by_words(found: Fused, coverage: Mapping[str, float]) -> float:
+    """What the words of a chunk say about a question, at least 0: what it covers, and how rare in the index that is.
+
+    The share alone knows rarity among the candidates only; a BM25 score alone grows with the length of the question.
+    """
+    return coverage.get(found.hit.chunk_id, 0.0) + WORDS_SHARE * math.log1p(found.lexical_score or 0.0)
 
 
 def _by_vector(found: Fused, calibration: Calibration, coverage: Mapping[str, float]) -> float:

@@ -235,7 +235,7 @@ class Search:
             threshold=threshold,
             vectors=found.vectors,
             coverage=covered_by_date(covered, dated),
-            lexical_only=question.uncovered is not None,
+            words_of=question.uncovered,
             exact=exact,
         )
         ranking = rank(fused, relevance=by.relevance, cut=by.cut, boosts=question.boosts, weight=question.scopes.weight)
