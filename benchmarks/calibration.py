@@ -130,7 +130,7 @@ def _measured(
         clock=time.time,
     )
     with _timed(f"{collection.name} calibrated"):
-        fit = calibrate(collection.name, Deadline.after(600)).after
+        fit = calibrate(collection.name, collection.name, Deadline.after(600)).after
     own: dict[str, list[Vector]] = {}
     for chunk in chunks:
         own.setdefault(chunk.key.path.removesuffix(".md"), []).append(chunk.vector)

@@ -230,12 +230,13 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
             self._tenants[before.name] = moved
             return True
 
-    def put_calibration(self, name: str, calibration: Calibration) -> bool:
+    def put_calibration(self, name: str, calibration: Calibration, *, vault: str = "") -> bool:
         with self._call("put_calibration"):
             tenant = self._tenants.get(name)
             if tenant is not None:
                 generation = tenant.generation + 1
-                self._tenants[name] = replace(tenant, calibration=calibration, generation=generation)
+                fits = {"fits": {**tenant.fits, vault: calibration}} if vault else {"calibration": calibration}
+                self._tenants[name] = replace(tenant, generation=generation, **fits)
             return tenant is not None
 
     def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int, doc_type: str | None = None) -> None:

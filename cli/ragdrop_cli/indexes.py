@@ -223,36 +223,44 @@ DryFit = Annotated[bool, typer.Option("--dry-run", help="Show the fit; keep what
 def calibrate(
     context: typer.Context, tenant: TenantNames = None, *, dry_run: DryFit = False, as_json: AsObject = False
 ) -> None:
-    """Fit what 0.7 means to the tenant's own documents (operator); the sweep does it as a tenant grows.
+    """Fit what 0.7 means to the documents of each vault (operator); ingest and the sweep do it as a vault grows.
 
-    Up to 150 documents are read; their titles and headings are asked as questions, beside questions that no tenant
-    answers.  The same documents give the same fit.  A tenant with too few titles keeps what is in force, and the exit
+    Up to 150 documents are read; their titles and headings are asked as questions, beside questions that no vault
+    answers.  The same documents give the same fit.  A vault with too few documents keeps what is in force, and the exit
     code is 1.
 
-    With --json one object a tenant is printed, one a line.
+    With --json one object a vault is printed, one a line.
     """
     deployment = session_of(context).deployment()
     tenants = named(deployment, tenant)
     if not tenants:
         note("there is no tenant to do that for")
-    in_turn({each.name: partial(_calibrated, deployment, each, dry_run=dry_run) for each in tenants}, as_json=as_json)
+    vaults = {f"{each.name}/{vault}": (each, vault) for each in tenants for vault in each.vaults or ("",)}
+    steps = {name: partial(_calibrated, deployment, *place, dry_run=dry_run) for name, place in vaults.items()}
+    in_turn(steps, as_json=as_json)
 
 
-def _calibrated(deployment: Deployment, tenant: Tenant, *, dry_run: bool) -> Outcome:
+def _calibrated(deployment: Deployment, tenant: Tenant, vault: str, *, dry_run: bool) -> Outcome:
     with packages():
         fit = deployment.calibrate
-    with progress(f"calibrating {tenant.name}", tenant.documents, unit="documents") as show:
-        done = fit(tenant.name, Deadline.after(LONGEST_S), dry_run=dry_run, progress=show)
+    with progress(f"calibrating {tenant.name}/{vault}", tenant.documents, unit="documents") as show:
+        done = fit(tenant.name, vault, Deadline.after(LONGEST_S), dry_run=dry_run, progress=show)
     after = done.after
     lexical = f"from {after.lexical.operating_point:.2f}" if after.lexical else "no fit, the threshold is skipped"
-    won = f"own chunks score over random ones in {100 * (after.separation or 0):.1f} % of cases"
+    won = (
+        "there are too few titles to ask"
+        if after.separation is None
+        else f"own chunks score over random ones in {100 * after.separation:.1f} % of cases"
+    )
+    learned = "documents" if after.separation is None else "titles and headings"
     lines = [
         f"before: {_curve(done.before)}",
         f"{'now' if done.written else 'the fit would be'}: {_curve(after)}",
-        f"fitted on {after.pairs} titles and headings; {won}",
+        f"fitted on {after.pairs} {learned}; {won}",
         f"lexical only (BM25), where there are no vectors: {lexical}",
     ]
-    return lines, {"before": asdict(done.before), "after": asdict(after), "written": done.written}
+    named_by = {"tenant": tenant.name, "vault": vault}
+    return lines, {**named_by, "before": asdict(done.before), "after": asdict(after), "written": done.written}
 
 
 def _curve(calibration: Calibration) -> str:

@@ -57,6 +57,19 @@ def test_a_later_fit_replaces_all_of_the_one_before(registry: Registry, fit: Cal
     assert found.calibration == later
 
 
+def test_the_fits_of_vaults_stand_beside_each_other(registry: Registry, fit: Calibration) -> None:
+    tenant = tenant_of(new_tenant_name())
+    registry.create_tenant(tenant)
+    other = replace(fit, pairs=240)
+
+    registry.put_calibration(tenant.name, fit, vault="hr")
+    registry.put_calibration(tenant.name, other, vault="team.notes")
+
+    found = registry.tenant(tenant.name)
+    assert found is not None
+    assert found.fits == {"hr": fit, "team.notes": other}
+
+
 def test_a_fit_of_an_unknown_tenant_makes_no_tenant(registry: Registry, fit: Calibration) -> None:
     name = new_tenant_name()
 

@@ -81,7 +81,7 @@ def test_ingest_calibrates_a_tenant_in_the_batch_that_brings_its_twentieth_docum
 
     tenant = deployment.handlers["ingest"].app.ports.registry.tenant("demo")
     assert (done, tenant.documents) == ({"batchItemFailures": []}, 20)
-    assert tenant.calibration is not None
+    assert tenant.fits
 
 
 def test_the_sweep_may_forget_what_was_replaced_a_month_ago(linked: Deployment) -> None:

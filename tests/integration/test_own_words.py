@@ -36,7 +36,7 @@ def handbook(model: LocalEmbeddings) -> Iterator[Pushed]:
         return [sum(map(mul, wanted, given)) for given in model.embed(passages)]
 
     with pushed(Collection("handbook", documents_of(Path(SAMPLE_VAULT)), {}, {}, {}), model) as place:
-        place.app.operate.calibrate(TENANT, soon())
+        place.app.operate.calibrate(TENANT, place.collection.name, soon())
         place.app.ports.chat = ScriptedChatModel(lambda messages: answer(messages[-1].content, similarity))
         yield place
 

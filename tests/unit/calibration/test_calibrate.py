@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ragdrop.calibration.calibrate import Calibrated
@@ -38,14 +40,14 @@ def fill(world: World, copies: int = 1) -> None:
             world.put(f"team/{copy}-{number}.md", text if copy == 0 else text.replace("The ", f"Volume {copy}, "))
 
 
-def calibrate(world: World, *, dry_run: bool = False) -> Calibrated:
-    return world.app.operate.calibrate(TENANT, Deadline.after(60), dry_run=dry_run)
+def calibrate(world: World, vault: str = "team", **options: Any) -> Calibrated:
+    return world.app.operate.calibrate(TENANT, vault, Deadline.after(60), **options)
 
 
 def stored(world: World) -> Calibration | None:
     tenant: Tenant | None = world.registry.tenant(TENANT)
     assert tenant is not None
-    return tenant.calibration
+    return tenant.fits.get("team")
 
 
 def test_a_fit_is_stored_and_in_force(world: World) -> None:
@@ -57,7 +59,7 @@ def test_a_fit_is_stored_and_in_force(world: World) -> None:
     assert tenant is not None
     assert done.written
     assert done.before.basis == "generic"
-    assert calibration_of(tenant) == done.after
+    assert calibration_of(tenant, "team") == done.after
     assert (done.after.pairs, done.after.documents, done.after.basis) == (16, 16, "fitted")
 
 
@@ -85,7 +87,7 @@ def test_the_same_documents_give_the_same_fit(world: World) -> None:
 def test_too_few_titles_are_refused_and_what_is_in_force_stays(world: World) -> None:
     world.put("team/a.md", "# The harbour lighthouse\n\nIts keeper.")
 
-    with pytest.raises(ConflictError, match=r"'acme' has 1 titles and headings to learn from, 12 are needed"):
+    with pytest.raises(ConflictError, match=r"'acme/team' has 1 documents to learn from, 12 are needed"):
         calibrate(world)
 
     assert stored(world) is None
@@ -120,11 +122,41 @@ def test_progress_reports_the_documents_read(world: World) -> None:
     fill(world)
     reported: list[tuple[int, int]] = []
 
-    world.app.operate.calibrate(TENANT, Deadline.after(60), progress=lambda done, total: reported.append((done, total)))
+    calibrate(world, progress=lambda done, total: reported.append((done, total)))
 
     assert reported[-1] == (16, 16)
 
 
 def test_an_unknown_tenant_is_named(world: World) -> None:
     with pytest.raises(InvalidParamsError, match="nobody"):
-        world.app.operate.calibrate("nobody", Deadline.after(60))
+        world.app.operate.calibrate("nobody", "team", Deadline.after(60))
+
+
+def test_documents_without_titles_are_fitted_by_questions_that_nothing_answers(world: World) -> None:
+    for number, subject in enumerate(SUBJECTS):
+        world.put(f"team/{number}.txt", f"Who looks after the {subject} reads its book.")
+
+    after = calibrate(world).after
+
+    assert (after.basis, after.pairs, after.separation) == ("fitted", 16, None)
+
+
+def test_no_other_vault_moves_the_fit_of_one(world: World) -> None:
+    fill(world)
+    alone = calibrate(world).after
+    for number in range(30):
+        world.put(f"other/{number}.md", f"# How bread {number} rises\n\nSourdough bread rises in the oven {number}.")
+
+    beside = calibrate(world).after
+
+    assert beside == alone
+    assert calibrate(world, "other").after.vector != alone.vector
+
+
+def test_the_questions_that_nothing_answers_are_embedded_once(world: World) -> None:
+    fill(world)
+    calibrate(world)
+    before = world.embedder.calls
+    calibrate(world)
+
+    assert world.embedder.calls == before + 1  # the titles

@@ -281,7 +281,7 @@ def titled(ragdrop: CommandLine) -> CommandLine:
 def is_fitted(ragdrop: CommandLine) -> bool:
     tenant = ragdrop.deployment.registry.tenant(TENANT)
     assert tenant is not None
-    return tenant.calibration is not None
+    return bool(tenant.fits)
 
 
 def test_it_shows_what_was_in_force_what_is_now_and_how_good_the_fit_is(titled: CommandLine) -> None:
@@ -289,9 +289,9 @@ def test_it_shows_what_was_in_force_what_is_now_and_how_good_the_fit_is(titled: 
 
     before, now, quality, words = result.stdout.splitlines()
     assert result.exit_code == 0
-    assert before.startswith("acme: before: a cosine of 0.550 is worth 0.70")
+    assert before.startswith("acme/team: before: a cosine of 0.550 is worth 0.70")
     assert before.endswith("(generic, hashing)")
-    assert now.startswith("acme: now: a cosine of ")
+    assert now.startswith("acme/team: now: a cosine of ")
     assert now.endswith("(fitted, hashing)")
     assert "fitted on 14 titles and headings" in quality
     assert "no fit, the threshold is skipped" in words
@@ -301,7 +301,7 @@ def test_it_shows_what_was_in_force_what_is_now_and_how_good_the_fit_is(titled: 
 def test_a_dry_run_shows_the_fit_and_keeps_what_is_in_force(titled: CommandLine) -> None:
     result = titled.run("calibrate", "--tenant", TENANT, "--dry-run")
 
-    assert "acme: the fit would be: a cosine of" in result.stdout
+    assert "acme/team: the fit would be: a cosine of" in result.stdout
     assert not is_fitted(titled)
 
 
@@ -317,5 +317,5 @@ def test_a_tenant_with_too_little_is_refused_with_the_numbers(ragdrop: CommandLi
     result = ragdrop.run("calibrate")
 
     assert result.exit_code == 1
-    assert "acme has 0 titles" in result.stderr.replace("'", "")
+    assert "acme/ has 0 documents" in result.stderr.replace("'", "")
     assert "the generic calibration stays in force" in result.stderr

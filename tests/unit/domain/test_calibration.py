@@ -80,6 +80,14 @@ def test_a_tenants_own_fit_is_in_force() -> None:
     assert calibration_of(tenant_with(fit, SPACE)) is fit
 
 
+def test_a_vault_has_its_own_fit_and_another_one_the_shipped_curve() -> None:
+    fit = Calibration(SPACE, Curve(0.3, 0.05), basis="fitted")
+    tenant = replace(tenant_with(None, SPACE), fits={"team": fit})
+
+    assert calibration_of(tenant, "team") is fit
+    assert calibration_of(tenant, "hr") == for_space(SPACE)
+
+
 @pytest.mark.parametrize(
     "other",
     [

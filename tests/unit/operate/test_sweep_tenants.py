@@ -70,9 +70,8 @@ def test_a_fit_that_fails_does_not_fail_the_sweep() -> None:
     fill(world, 0, 20)
     tenant = world.registry.tenant(TENANT)
     assert tenant is not None
-    assert tenant.calibration is not None
-    old = replace(tenant.calibration, documents=10, pairs=10)
-    world.registry.put_calibration(TENANT, old)
+    old = replace(tenant.fits["team"], documents=10, pairs=10)
+    world.registry.put_calibration(TENANT, old, vault="team")
     world.embedder.fail_with = EmbeddingServiceError("down", service="embedding")
 
     done = sweep(world)
@@ -169,7 +168,7 @@ def sweep(world: World) -> Round:
 def pairs(world: World) -> int | None:
     tenant = world.registry.tenant(TENANT)
     assert tenant is not None
-    return tenant.calibration.pairs if tenant.calibration else None
+    return tenant.fits["team"].pairs if tenant.fits else None
 
 
 class _BreaksFor:

@@ -8,7 +8,7 @@ from ragdrop.domain.chunks import Chunk, Hit
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.models import COVERAGE_CEILING, Calibration, Curve, EmbeddingSpace
-from ragdrop.query.fusion import coverage
+from ragdrop.query.fusion import coverage, lacking_names
 
 CALIBRATION = Calibration(EmbeddingSpace("model", 8), Curve(0.42, 0.05))
 
@@ -66,3 +66,12 @@ def test_every_word_of_the_question_lifts_from_the_noise_floor_to_the_operating_
 def test_an_ending_or_an_arabic_article_hides_no_word_of_another_language() -> None:
     assert shares("Wer wartet die Pumpe?", hit("a", "Gewartet wird nicht: wir warten Pumpen.")) == [1.0]
     assert shares("من هو اللاعب الذي سجل؟", hit("a", "سجل لاعب نقاطا")) == [1.0]
+
+
+def test_a_chunk_without_the_name_that_a_question_gives_is_worth_less() -> None:
+    named, other = hit("a", "Ada wrote to Charles Babbage."), hit("b", "He wrote letters.")
+    lacking = lacking_names("When did Babbage write?", [named, other])
+
+    assert lacking == {named.chunk_id: 0.0, other.chunk_id: 1.0}
+    assert CALIBRATION.relevance(0.42, lacking=1.0) < CALIBRATION.relevance(0.42) == pytest.approx(0.7)
+    assert lacking_names("who wrote letters?", [named, other]) == {}

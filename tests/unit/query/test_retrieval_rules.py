@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,8 @@ from ragdrop.domain.retrieval import MAX_CANDIDATES, FoundChunk, FoundDocument, 
 from ragdrop.query.assemble import within_share
 from ragdrop.query.cache import answer_name
 from ragdrop.query.fusion import Fused
-from ragdrop.query.ranking import Boosts, Cutoff, judged, rank
-from ragdrop.query.search import MAX_BYTES, Decision, explained
+from ragdrop.query.ranking import Boosts, Cutoff, RankedDocument, judged, rank
+from ragdrop.query.search import MAX_BYTES, Decision, explained, within_limit
 from ragdrop.query.understand import Scopes, auto_limit
 from tests.world import World
 
@@ -111,10 +112,34 @@ def test_a_caller_who_sets_min_relevance_gets_nothing_under_it() -> None:
 
 def test_words_that_are_rare_in_the_index_count_beside_the_share_of_the_question() -> None:
     unfitted = Calibration(EmbeddingSpace("model", 8), Curve(0.4, 0.05))
-    judgement = judged(unfitted, threshold=None, vectors=False, coverage={}, words_of="de")
+    judgement = judged({"team": unfitted}, threshold=None, vectors=False, coverage={}, words_of="de")
     rare, common = (Fused(hit("a.md"), 1.0, None, score) for score in (40.0, 2.0))
 
     assert judgement.relevance(rare) > judgement.cut.threshold > judgement.relevance(common)
+
+
+def ordered(*orders: float) -> list[RankedDocument]:
+    keys = (DocumentKey("acme", "team", f"{place}.md") for place in range(len(orders)))
+    return [RankedDocument(key, (), 0.0, order, ()) for key, order in zip(keys, orders, strict=True)]
+
+
+def test_documents_beyond_the_automatic_limit_are_shown_where_they_are_about_as_good_as_the_best() -> None:
+    ranked = ordered(1.0, 0.9, 0.8, 0.7, 0.4)
+
+    assert len(within_limit(ranked, 2, many=10)) == 4
+    assert len(within_limit(ranked, 2, many=3)) == 3
+    assert len(within_limit(ranked, 5, many=10)) == 5
+    assert within_limit([], 2, many=10) == []
+
+
+@pytest.mark.parametrize("fields", [{"limit": 2}, {"mode": "fast"}, {"detail": "brief"}, {"floor": 0.1}])
+def test_a_limit_that_somebody_set_holds_however_many_documents_are_good(fields: dict[str, Any]) -> None:
+    world = World()
+    for number in range(12):
+        world.put(f"team/{number}.md", f"The valve of pump {number} is red.")
+
+    assert len(world.search("Which valve is red?").documents) == 10
+    assert len(world.search("Which valve is red?", **fields).documents) <= 5
 
 
 def test_of_near_identical_documents_a_critical_one_ranks_before_an_important_one() -> None:

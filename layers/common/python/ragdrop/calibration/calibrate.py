@@ -1,4 +1,4 @@
-"""Fit a tenant's calibration to its titles and headings, without labels or questions of users."""
+"""Fit a vault's calibration to its titles and headings, without labels or questions of users."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import random
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median, quantiles
 
@@ -15,7 +15,15 @@ from ragdrop.domain.chunks import CandidateQuery, Candidates, Filters, Vector
 from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.documents import Head
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.models import NOISE_RELEVANCE, OPERATING_RELEVANCE, Basis, Calibration, Curve, shipped_for
+from ragdrop.domain.models import (
+    NOISE_RELEVANCE,
+    OPERATING_RELEVANCE,
+    Basis,
+    Calibration,
+    Curve,
+    EmbeddingSpace,
+    shipped_for,
+)
 from ragdrop.domain.tenants import Tenant, calibration_of
 from ragdrop.errors import ConflictError, DependencyError, InvalidParamsError
 from ragdrop.ingest.revision_store import RevisionStore
@@ -28,8 +36,9 @@ MIN_PAIRS = 12  # fewer pseudo-queries give no fit
 MIN_LEXICAL_PAIRS = 30  # BM25 has no shipped curve to lean on
 MIN_LEXICAL_SEPARATION = 0.9
 MIN_GAP = 1e-3  # between noise and operating point: a curve needs a width
-GROWTH = 2  # a tenant is fitted again at this multiple of the documents of its last fit
-MIN_DOCUMENTS = 20  # the automatic fit leaves smaller tenants to the shipped curve
+GROWTH = 2  # a vault is fitted again at this multiple of the documents of its last fit
+MIN_DOCUMENTS = 20  # the automatic fit leaves smaller vaults to the shipped curve
+MAX_TITLES = 48  # that are embedded: the middle of more would hardly differ
 OPERATING_SHARE = 0.05
 """Where the operating point lies between the off-topic ceiling (0) and the typical own cosine (1).
 
@@ -74,7 +83,7 @@ def fit_curve(evidence: ObservedScores, *, share: float = OPERATING_SHARE) -> Cu
     noise = median(evidence.off_topic)
     upper = quantiles(evidence.off_topic, n=4, method="inclusive")[2]
     ceiling = max(2 * upper - noise, median(evidence.random or (noise,)))
-    own = max(median(evidence.own), ceiling)
+    own = max(median(evidence.own), ceiling) if evidence.own else ceiling
     point = ceiling + share * (own - ceiling)
     odds = math.log(OPERATING_RELEVANCE / (1 - OPERATING_RELEVANCE))
     odds -= math.log(NOISE_RELEVANCE / (1 - NOISE_RELEVANCE))
@@ -94,12 +103,21 @@ def shrunk(fitted: Curve, prior: Curve, *, pairs: int, prior_pairs: int) -> Curv
     )
 
 
-def fitted(tenant: Tenant, cosines: ObservedScores, lexical: ObservedScores, *, at: str) -> Calibration | None:
-    """The calibration of the tenant's active index by its scores, fitted *at* a time; None if there are too few.
+def fitted(
+    tenant: Tenant,
+    cosines: ObservedScores,
+    lexical: ObservedScores,
+    *,
+    at: str,
+    vault: str = "",
+    pairs: int | None = None,
+) -> Calibration | None:
+    """The calibration of *vault* in the tenant's active index, fitted *at* a time; None if there are too few scores.
 
-    The scores of *lexical* may be empty.
+    The scores of *lexical* may be empty, and those of titles: off-topic questions alone say where answers begin.  The
+    weight of the fit is *pairs*, without them the number of own scores.
     """
-    pairs = len(cosines.own)
+    pairs = len(cosines.own) if pairs is None else pairs
     if pairs < MIN_PAIRS or len(cosines.off_topic) < MIN_PAIRS:
         return None
     space = tenant.active.space
@@ -110,18 +128,25 @@ def fitted(tenant: Tenant, cosines: ObservedScores, lexical: ObservedScores, *, 
         lexical=_lexical_curve(lexical),
         basis="fitted",
         pairs=pairs,
-        documents=tenant.documents,
-        separation=round(cosines.separation, 4),
+        documents=_documents_in(tenant, vault),
+        separation=round(cosines.separation, 4) if cosines.own else None,
         fitted_at=at,
     )
 
 
-def is_due(tenant: Tenant) -> bool:
-    """Whether a tenant grew, or changed its model, so that its calibration must be fitted."""
-    if tenant.documents < MIN_DOCUMENTS:
+def is_due(tenant: Tenant, vault: str = "") -> bool:
+    """Whether *vault* grew, or its tenant changed its model, so that its calibration must be fitted."""
+    documents = _documents_in(tenant, vault)
+    if documents < MIN_DOCUMENTS:
         return False
-    calibration = calibration_of(tenant)
-    return calibration.basis != "fitted" or tenant.documents >= GROWTH * calibration.documents
+    calibration = calibration_of(tenant if not vault else replace(tenant, calibration=None), vault)
+    return calibration.basis != "fitted" or documents >= GROWTH * calibration.documents
+
+
+def _documents_in(tenant: Tenant, vault: str) -> int:
+    """Live documents of *vault*, of the tenant where those of the vault are unknown."""
+    documents, _ = tenant.count_in((vault,) if vault else ())
+    return tenant.documents if documents is None else documents
 
 
 def usable_titles(titles: Iterable[Iterable[str]]) -> list[list[str]]:
@@ -207,6 +232,7 @@ RANDOM_CHUNKS = 20  # a pseudo-query
 LEXICAL_QUERIES = 100
 LEXICAL_HITS = 5  # a title whose document is not among them gives no score
 SEARCHES = 24  # in one round trip to the index
+RETRY_S = 600.0  # a fit that failed is not tried with every batch
 
 
 def _silent(_done: int, _total: int) -> None:
@@ -215,16 +241,17 @@ def _silent(_done: int, _total: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """The calibration before a fit, and the fit."""
+    """The calibration of a vault before a fit, and the fit."""
 
     tenant: str
+    vault: str
     before: Calibration
     after: Calibration
     written: bool
 
 
 class Calibrate:
-    """Fit one tenant's calibration and store it in the tenant's item."""
+    """Fit the calibration of one vault and store it in the tenant's item."""
 
     def __init__(
         self,
@@ -242,71 +269,86 @@ class Calibrate:
         self._embedder = embedder
         self._sample = sample
         self._clock = clock
-        self._unfitted: dict[str, int] = {}  # documents of tenants that could not be fitted
+        self._tried_at: dict[tuple[str, str], float] = {}  # when a fit of a vault failed
+        self._probes: dict[EmbeddingSpace, list[Vector]] = {}  # of the off-topic questions: the same for every vault
 
     def __call__(
-        self, name: str, deadline: Deadline, *, dry_run: bool = False, progress: Progress = _silent
+        self, name: str, vault: str, deadline: Deadline, *, dry_run: bool = False, progress: Progress = _silent
     ) -> Calibrated:
-        """Fit the calibration of a tenant's active index, and store it unless *dry_run*.
+        """Fit the calibration of *vault* in a tenant's active index, and store it unless *dry_run*.
 
         The same documents give the same fit.  *progress* gets the number of documents read, and of all.
 
         Raises:
             InvalidParamsError: There is no such tenant.
-            ConflictError: It has too few titles and headings to learn from; its calibration stays unchanged.
+            ConflictError: It has too few documents to learn from; its calibration stays unchanged.
             DependencyError: A service failed; the same call may succeed later.
         """
         tenant = self._registry.tenant(name)
         if tenant is None:
             raise InvalidParamsError(f"there is no tenant named {name!r}", field="tenant", value=name)
-        sample = self._sample(tenant, progress)
+        sample = self._sample(tenant, vault, progress)
+        if len(sample.queries) < MIN_PAIRS:  # too few titles to say what an answer scores
+            sample = replace(sample, queries=[])
+        pairs = len(sample.queries) or len(sample.vectors)
         after = None
-        if len(sample.queries) >= MIN_PAIRS:
-            cosines, lexical = self._evidence(tenant, sample, deadline)
-            after = fitted(tenant, cosines, lexical, at=rfc3339(self._clock()))
+        if pairs >= MIN_PAIRS:
+            cosines, lexical = self._evidence(tenant, vault, sample, deadline)
+            after = fitted(tenant, cosines, lexical, at=rfc3339(self._clock()), vault=vault, pairs=pairs)
         if after is None:
-            before = calibration_of(tenant)
+            before = calibration_of(tenant, vault)
             raise ConflictError(
-                f"{name!r} has {len(sample.queries)} titles and headings to learn from, {MIN_PAIRS} are needed: "
+                f"'{name}/{vault}' has {pairs} documents to learn from, {MIN_PAIRS} are needed: "
                 f"the {before.basis} calibration stays in force",
                 tenant=name,
-                pairs=len(sample.queries),
+                vault=vault,
+                pairs=pairs,
                 needed=MIN_PAIRS,
             )
-        written = not dry_run and self._registry.put_calibration(name, after)
-        return Calibrated(name, calibration_of(tenant), after, written)
+        written = not dry_run and self._registry.put_calibration(name, after, vault=vault)
+        return Calibrated(name, vault, calibration_of(tenant, vault), after, written)
 
     def if_due(self, name: str, deadline: Deadline, *, least_s: float) -> None:
-        """Calibrate a tenant that grew, or changed its model, since its last fit.
+        """Calibrate each vault that grew, or whose tenant changed its model, since its last fit.
 
-        With less than *least_s* left the next call does it.  A tenant without a fit is tried again once it has a fifth
-        more documents.
+        With less than *least_s* left the next call does it.  A fit that failed is tried again after RETRY_S.
         """
         tenant = self._directory.tenant(name)  # ingest has just read it, after its last document
-        if tenant is None or not is_due(tenant) or deadline.remaining_s() < least_s:
-            return
-        if tenant.documents < 1.2 * self._unfitted.get(name, 0):
-            return
-        try:
-            fit = self(name, deadline).after
-        except (ConflictError, DependencyError) as exc:
-            self._unfitted[name] = tenant.documents
-            logger.warning("a tenant could not be calibrated", extra={"tenant": name, "code": exc.code})
-            return
-        logger.info("a tenant was calibrated", extra={"tenant": name, "pairs": fit.pairs})
+        for vault in tenant.vaults if tenant is not None else ():
+            tried_at = self._tried_at.get((name, vault))
+            waits = tried_at is not None and self._clock() < tried_at + RETRY_S
+            if tenant is None or waits or not is_due(tenant, vault) or deadline.remaining_s() < least_s:
+                continue
+            where = {"tenant": name, "vault": vault}
+            try:
+                fit = self(name, vault, deadline).after
+            except (ConflictError, DependencyError) as exc:
+                self._tried_at[name, vault] = self._clock()
+                retry = {"retry_s": RETRY_S, "in_force": calibration_of(tenant, vault).basis}
+                logger.warning(
+                    "failed to calibrate a vault: its relevance is less exact until a later batch or sweep tries again",
+                    extra={**where, "code": exc.code, "problem": exc.message, **retry},
+                )
+            else:
+                logger.info("calibrated a vault", extra={**where, "pairs": fit.pairs})
 
-    def _evidence(self, tenant: Tenant, sample: Sample, deadline: Deadline) -> tuple[ObservedScores, ObservedScores]:
-        """The raw scores: cosines, and those of BM25."""
-        asked = self._vectors([query.text for query in sample.queries], tenant, deadline)
-        probes = self._vectors(OFF_TOPIC_QUESTIONS, tenant, deadline)
-        questions = [CandidateQuery(t, v, Filters(), 1) for t, v in zip(OFF_TOPIC_QUESTIONS, probes, strict=True)]
-        off_topic = self._search(tenant, questions, deadline)
+    def _evidence(
+        self, tenant: Tenant, vault: str, sample: Sample, deadline: Deadline
+    ) -> tuple[ObservedScores, ObservedScores]:
+        """The raw scores in *vault*: cosines, and those of BM25."""
+        queries, within = sample.queries[:MAX_TITLES], Filters(vaults=(vault,))
+        asked = self._vectors([query.text for query in queries], tenant, deadline) if queries else []
+        space = tenant.active.space
+        if space not in self._probes:
+            self._probes[space] = self._vectors(OFF_TOPIC_QUESTIONS, tenant, deadline)
+        probes = zip(OFF_TOPIC_QUESTIONS, self._probes[space], strict=True)
+        off_topic = self._search(tenant, [CandidateQuery(text, each, within, 1) for text, each in probes], deadline)
         titles = sample.queries[:LEXICAL_QUERIES]
-        by_words = [CandidateQuery(query.text, None, Filters(), LEXICAL_HITS) for query in titles]
+        by_words = [CandidateQuery(query.text, None, within, LEXICAL_HITS) for query in titles]
         found = self._search(tenant, by_words, deadline)
         cosines = ObservedScores(
-            own=tuple(best(vector, query.own) for query, vector in zip(sample.queries, asked, strict=True)),
-            random=_random_cosines(sample, asked, tenant.name),
+            own=tuple(best(vector, query.own) for query, vector in zip(queries, asked, strict=True)),
+            random=_random_cosines(queries, sample.vectors, asked, tenant.name),
             off_topic=tuple(each.vector[0].score for each in off_topic if each.vector),
         )
         lexical = ObservedScores(
@@ -336,19 +378,21 @@ def _own_scores(titles: Sequence[PseudoQuery], found: Sequence[Candidates]) -> l
     return scores
 
 
-def _random_cosines(sample: Sample, asked: Sequence[Vector], seed: str) -> tuple[float, ...]:
+def _random_cosines(
+    queries: Sequence[PseudoQuery], vectors: Mapping[DocumentKey, Sequence[Vector]], asked: Sequence[Vector], seed: str
+) -> tuple[float, ...]:
     """Cosines of pseudo-queries with random chunks of other documents, without copies of their own chunks."""
     chance = random.Random(seed)  # noqa: S311 - a sample, not a secret
-    everything = [(key, vector) for key, vectors in sample.vectors.items() for vector in vectors]
+    everything = [(key, vector) for key, some in vectors.items() for vector in some]
     scores: list[float] = []
-    for query, vector in zip(sample.queries, asked, strict=True):
+    for query, vector in zip(queries, asked, strict=True):
         for key, other in chance.sample(everything, min(RANDOM_CHUNKS, len(everything))):
             if key != query.key and other not in query.own:
                 scores.append(cosine(vector, other))
     return tuple(scores)
 
 
-MAX_LISTED = 4_000  # heads read, spread over the vaults
+MAX_LISTED = 4_000  # heads read
 MAX_DOCUMENTS = 150  # each is one object read from the state bucket
 MAX_CHUNKS = 400  # longer documents are left out: their vectors would be most of the work
 MAX_HEADINGS = 2  # a document, besides its title
@@ -381,13 +425,13 @@ class SampleDocuments:
         self._registry = registry
         self._revisions = revisions
 
-    def __call__(self, tenant: Tenant, progress: Progress) -> Sample:
-        """Read up to 150 live documents of the tenant's active index; *progress* gets their number.
+    def __call__(self, tenant: Tenant, vault: str, progress: Progress) -> Sample:
+        """Read up to 150 live documents of *vault* in the tenant's active index; *progress* gets their number.
 
         Raises DependencyError: a service failed; the same call may succeed later.
         """
         chance = random.Random(tenant.name)  # noqa: S311 - a sample, not a secret
-        listed = self._listed(tenant)
+        listed = self._listed(tenant.name, vault)
         chosen = chance.sample(listed, min(len(listed), MAX_DOCUMENTS))
         vectors: dict[DocumentKey, list[Vector]] = {}
         titled: list[tuple[DocumentKey, dict[str, list[Vector]]]] = []
@@ -403,19 +447,17 @@ class SampleDocuments:
             queries += [PseudoQuery(title, key, tuple(under[title])) for title in chosen_titles]
         return Sample(queries, vectors)
 
-    def _listed(self, tenant: Tenant) -> list[Head]:
-        """Heads of live documents in order, as many of each vault as its share of the bound."""
+    def _listed(self, tenant: str, vault: str) -> list[Head]:
+        """Heads of live documents in order."""
         found: list[Head] = []
-        share = max(MAX_LISTED // max(len(tenant.vaults), 1), 1)
-        for vault in tenant.vaults:
-            cursor, left = None, share
-            while left > 0:
-                size = min(left, PAGE)
-                page = self._registry.page(tenant.name, vault=vault, prefix="", status=None, cursor=cursor, limit=size)
-                found += [head for head in page.heads if head.live_revision is not None]
-                left, cursor = left - size, page.cursor
-                if cursor is None:
-                    break
+        cursor, left = None, MAX_LISTED
+        while left > 0:
+            size = min(left, PAGE)
+            page = self._registry.page(tenant, vault=vault, prefix="", status=None, cursor=cursor, limit=size)
+            found += [head for head in page.heads if head.live_revision is not None]
+            left, cursor = left - size, page.cursor
+            if cursor is None:
+                break
         return [head for head in found if 0 < head.chunk_count <= MAX_CHUNKS]
 
     def _under_titles(

@@ -231,6 +231,9 @@ NOISE_RELEVANCE = 0.05  # a cosine worth less cannot come up again: a boost adds
 COVERAGE_CEILING = 0.35
 """About the share of a question's words in the best chunk if it has no answer: docs/calibration.md."""
 
+NAMES_LIFT = 1.0
+"""The log-odds that a chunk loses which holds no name of the question: docs/adr/0013-own-words.md."""
+
 Basis = Literal["fitted", "measured", "estimated", "generic"]
 
 
@@ -282,14 +285,17 @@ class Calibration:
     separation: float | None = None
     fitted_at: str = ""  # RFC 3339 UTC; empty without a fit
 
-    def relevance(self, cosine: float | None, lexical: float | None = None, *, coverage: float = 0.0) -> float:
+    def relevance(
+        self, cosine: float | None, lexical: float | None = None, *, coverage: float = 0.0, lacking: float = 0.0
+    ) -> float:
         """The relevance of a chunk, in [0, 1], by its raw scores; a score may be unknown.
 
         The cosine decides if there is one, lifted by *coverage*, the share in [0, 1] of the question's words in the
-        chunk; else the lexical score does, if `lexical` has a curve; else the relevance is 0.
+        chunk, and lowered by *lacking*, the share of its names that the chunk does not hold; else the lexical score
+        does, if `lexical` has a curve; else the relevance is 0.
         """
         if cosine is not None:
-            return self.vector(cosine, lift=coverage_lift(coverage))
+            return self.vector(cosine, lift=coverage_lift(coverage) - NAMES_LIFT * lacking)
         if lexical is not None and self.lexical is not None:
             return self.lexical(lexical)
         return 0.0

@@ -27,7 +27,7 @@ class Query:
     prefer_folders: tuple[str, ...] = ()  # these first; changes the order alone
     rank_folders: bool = False
     rerank: bool = False  # the reader orders the first candidates
-    limit: int | None = None  # documents, 1 to 20; None chooses 3 to 8 by the question
+    limit: int | None = None  # documents, 1 to 20; None chooses 3 to 10 by the question and what is found
     detail: DetailLevel = "normal"
     mode: Mode = "normal"
     min_relevance: float | None = None  # on the calibrated scale, 0 to 1

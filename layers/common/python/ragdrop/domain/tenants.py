@@ -173,8 +173,9 @@ class Tenant:
 
     `documents` and `chunks` count what is live, `counted` does so by vault; `generation` rises with every batch that
     changed something.  While a reindex runs, `building` is the next index; after the switch `previous` is the former
-    one until it is dropped; `moves` counts these changes, and each is conditional on it.  `calibration` is the last
-    fit, of any embedding space: `calibration_of` decides.  `settings` has the settings files by vault,
+    one until it is dropped; `moves` counts these changes, and each is conditional on it.  `fits` has the
+    last fit of each vault, `calibration` that of all vaults by an older version, each of any embedding space:
+    `calibration_of` decides.  `settings` has the settings files by vault,
     the tenant's own under an empty name.  `doc_types` are `vault/doc_type` of all documents that were ever live.
     `promoted` has the stages, `vault/stage`, that every search reads until they are live, with seconds since 1970.
     """
@@ -192,6 +193,7 @@ class Tenant:
     previous: ActiveIndex | None = None
     moves: int = 0
     calibration: Calibration | None = None
+    fits: Mapping[str, Calibration] = field(default_factory=dict)
     settings: Mapping[str, StoredSettings] = field(default_factory=dict)
     rates: RateLimits = NO_RATES
     promoted: Mapping[str, float] = field(default_factory=dict)
@@ -311,10 +313,14 @@ class Caller:
         return not self.vaults or vault in self.vaults
 
 
-def calibration_of(tenant: Tenant) -> Calibration:
-    """The calibration of the tenant's active index: its own fit if it is of that space, else the shipped one."""
-    fitted, space = tenant.calibration, tenant.active.space
-    return fitted if fitted is not None and fitted.space == space else for_space(space)
+def calibration_of(tenant: Tenant, vault: str = "") -> Calibration:
+    """The calibration of a *vault* in the tenant's active index: its own fit if it is of that space, else the shipped.
+
+    No other vault moves it.
+    """
+    space = tenant.active.space
+    fits = (tenant.fits.get(vault), tenant.calibration)
+    return next((fit for fit in fits if fit is not None and fit.space == space), for_space(space))
 
 
 def key_hash(secret: str) -> str:

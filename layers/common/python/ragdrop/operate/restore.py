@@ -153,11 +153,14 @@ class Restore:
         return not (depth.waiting or depth.in_flight or depth.delayed)
 
     def _calibrated(self, name: str) -> None:
-        """Calibrate the tenant, as its fit was lost; one that cannot be fitted never was."""
-        try:
-            self.calibrate(name, Deadline.after(LONGEST_S))
-        except ConflictError as exc:
-            logger.info("a tenant could not be calibrated", extra={"tenant": name, "problem": exc.message})
+        """Calibrate each vault, as its fit was lost; one that cannot be fitted never was."""
+        tenant = self.registry.tenant(name)
+        for vault in tenant.vaults if tenant is not None else ():
+            try:
+                self.calibrate(name, vault, Deadline.after(LONGEST_S))
+            except ConflictError as exc:
+                where = {"tenant": name, "vault": vault}
+                logger.info("failed to calibrate a vault", extra={**where, "problem": exc.message})
 
     def _report(self, name: str, *, created: bool) -> RestoreReport:
         report = RestoreReport(name, created, keys=len(self.operator.keys(name)))

@@ -285,8 +285,11 @@ class Registry(SearchableRegistry, Protocol):
     ) -> bool:
         """Write which indexes a tenant has, and count the move; False if another move came since *before*."""
 
-    def put_calibration(self, name: str, calibration: Calibration) -> bool:
-        """Write a tenant's fit over the last one and raise the generation by one; False for an unknown tenant."""
+    def put_calibration(self, name: str, calibration: Calibration, *, vault: str = "") -> bool:
+        """Write the fit of a vault over the last one and raise the generation by one; False for an unknown tenant.
+
+        Without a *vault* it is that of all vaults which have none.
+        """
 
     def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int, doc_type: str | None = None) -> None:
         """Add to the counters, note vault and doc_type, raise the generation; nothing for an unknown tenant."""

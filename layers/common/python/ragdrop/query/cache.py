@@ -292,7 +292,7 @@ def answer_name(query: Query, caller: Caller, tenant: Tenant) -> str:
         "moves": tenant.moves,
         "promoted": sorted(tenant.promoted),
         "settings": tenant.settings_revision,
-        "calibration": repr(tenant.calibration),
+        "calibration": repr((tenant.calibration, sorted(tenant.fits.items()))),
         "vaults": sorted(caller.vaults),
     }
     text = json.dumps([scope, request], sort_keys=True, default=str)

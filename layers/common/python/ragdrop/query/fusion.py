@@ -81,10 +81,25 @@ def agreement(question: str, hits: Sequence[Hit], covered: Mapping[str, float]) 
     1 where one holds a name or number of the question: who names a thing is answered where it is named.  A capital
     letter makes a name, but for the first word.
     """
-    names = frozenset(_stem(word.casefold()) for word in _NAME.findall(question)) - FUNCTION_WORDS
-    if names and any(contained_words(tuple(names), hits)):
+    names = _names(question)
+    if names and any(contained_words(names, hits)):
         return 1.0
     return max(covered.values(), default=0.0)
+
+
+def lacking_names(question: str, hits: Sequence[Hit]) -> dict[str, float]:
+    """Of each chunk, by its id, the share in [0, 1] of the names and numbers of *question* that it does not hold.
+
+    Empty where the question has none.  An answer about a name stands where the name does.
+    """
+    names = _names(question)
+    chunks = {hit.chunk_id: hit for hit in hits} if names else {}
+    contained = contained_words(names, chunks.values())
+    return {id_: 1 - words.bit_count() / len(names) for id_, words in zip(chunks, contained, strict=True)}
+
+
+def _names(question: str) -> tuple[str, ...]:
+    return tuple(frozenset(_stem(word.casefold()) for word in _NAME.findall(question)) - FUNCTION_WORDS)
 
 
 def content_words(text: str, language: str | None = None) -> frozenset[str]:

@@ -159,51 +159,63 @@ class Judged:
 
 
 def judged(
-    calibration: Calibration,
+    calibrations: Mapping[str, Calibration],
     *,
     threshold: float | None,
     vectors: bool,
     coverage: Mapping[str, float] | None = None,
+    lacking: Mapping[str, float] | None = None,
     words_of: str | None = None,
     exact: Exactness = NOTHING_EXACT,
 ) -> Judged:
     """How to judge chunks.
 
     Args:
-        calibration: Of the tenant's active embedding space.
+        calibrations: Of each vault that a chunk is of, in the tenant's active embedding space.
         threshold: `min_relevance`, 0 to 1, where somebody set it.  None asks the operating point whether there is an
             answer at all, and shows what is near the best (docs/adr/0013-own-words.md).
         vectors: Whether vectors took part.  Without them BM25's own calibration decides; where there is none, the fused
             score stands for relevance and the threshold is skipped (docs/api.md).
         words_of: The question's language where the model does not cover it: `by_words` decides.
         coverage: By chunk id the share of the question's words that the chunk holds, in [0, 1].
+        lacking: By chunk id the share of the question's names that the chunk does not hold, in [0, 1].
         exact: Which chunks hold what the question names exactly: it raises or lowers the relevance of any basis.
 
     Returns:
         The judgement.
     """
-    by = _by_scores(calibration, threshold=threshold, vectors=vectors, coverage=coverage, words_of=words_of)
+    by = _by_scores(
+        calibrations,
+        threshold=threshold,
+        vectors=vectors,
+        coverage=coverage or {},
+        lacking=lacking or {},
+        words_of=words_of,
+    )
     if exact == NOTHING_EXACT:
         return by
     return replace(by, relevance=lambda found: exact.relevance(found.hit.chunk_id, by.relevance(found)))
 
 
 def _by_scores(
-    calibration: Calibration,
+    calibrations: Mapping[str, Calibration],
     *,
     threshold: float | None,
     vectors: bool,
-    coverage: Mapping[str, float] | None,
+    coverage: Mapping[str, float],
+    lacking: Mapping[str, float],
     words_of: str | None,
 ) -> Judged:
     cut = Cutoff(OPERATING_RELEVANCE, NEAR_BEST) if threshold is None else Cutoff(threshold)
     if words_of is not None:
         curve = Curve(WORDS_POINTS.get(words_of, OTHER_WORDS_POINT), WORDS_WIDTH)
-        return Judged(lambda found: curve(by_words(found, coverage or {})), cut, "lexical")
+        return Judged(lambda found: curve(by_words(found, coverage)), cut, "lexical")
     if vectors:
-        return Judged(lambda found: _by_vector(found, calibration, coverage or {}), cut, "hybrid")
-    if calibration.lexical is not None:
-        return Judged(lambda found: calibration.relevance(None, found.lexical_score), cut, "lexical")
+        return Judged(lambda found: _by_vector(found, calibrations, coverage, lacking), cut, "hybrid")
+    if all(each.lexical is not None for each in calibrations.values()):
+        return Judged(
+            lambda found: calibrations[found.hit.key.vault].relevance(None, found.lexical_score), cut, "lexical"
+        )
     return Judged(lambda found: found.score, Cutoff(0.0), "lexical")
 
 
@@ -215,12 +227,16 @@ def by_words(found: Fused, coverage: Mapping[str, float]) -> float:
     return coverage.get(found.hit.chunk_id, 0.0) + WORDS_SHARE * math.log1p(found.lexical_score or 0.0)
 
 
-def _by_vector(found: Fused, calibration: Calibration, coverage: Mapping[str, float]) -> float:
-    covered = coverage.get(found.hit.chunk_id, 0.0)
-    return calibration.relevance(found.vector_score, found.lexical_score, coverage=covered)
+def _by_vector(
+    found: Fused, calibrations: Mapping[str, Calibration], coverage: Mapping[str, float], lacking: Mapping[str, float]
+) -> float:
+    id_ = found.hit.chunk_id
+    return calibrations[found.hit.key.vault].relevance(
+        found.vector_score, found.lexical_score, coverage=coverage.get(id_, 0.0), lacking=lacking.get(id_, 0.0)
+    )
 
 
-def above_noise(hits: Sequence[Hit], calibration: Calibration, *, keep_all: bool) -> list[Hit]:
+def above_noise(hits: Sequence[Hit], calibrations: Mapping[str, Calibration], *, keep_all: bool) -> list[Hit]:
     """Drop the vector hits that are noise (docs/calibration.md), unless *keep_all* is set (min_relevance 0)."""
-    floor = calibration.noise_floor
-    return [hit for hit in hits if keep_all or hit.score >= floor]
+    floors = {vault: each.noise_floor for vault, each in calibrations.items()}
+    return [hit for hit in hits if keep_all or hit.score >= floors[hit.key.vault]]

@@ -49,6 +49,7 @@ from ragdrop.query.fusion import (
     dates_in,
     favoured,
     fuse,
+    lacking_names,
     of_dates,
     share_of_best,
 )
@@ -65,6 +66,7 @@ OrderByReading = Callable[[str, Sequence[FoundDocument], Deadline], tuple[list[F
 
 SENDING_S = 0.001  # the request for the vector leaves first: words looked for meanwhile would hold the interpreter
 NOT_READ = "the reader did not answer, the order is that of the search"
+MANY_SHARE = 0.65  # of the best document's score, for one beyond a limit that nobody set
 MAX_DATES = 2  # of a question, each a further scope
 CHUNKS_A_CRITICAL = 5  # vector hits asked for, for each critical document, so that each has its score
 
@@ -214,9 +216,11 @@ class Search:
         timer: Timer,
         deadline: Deadline,
     ) -> tuple[Retrieval, Mapping[DocumentKey, Hit | None]]:
-        query, calibration = question.query, question.calibration
+        query = question.query
+        found_in = {hit.key.vault for hit in (*found.vector, *found.lexical, *found.critical)}
+        calibrations = {vault: question.calibration(vault) for vault in found_in}
         threshold = question.min_relevance
-        vector = above_noise(found.vector, calibration, keep_all=threshold == 0)
+        vector = above_noise(found.vector, calibrations, keep_all=threshold == 0)
         fusion = Fusion.of(question.settings.values.fusion)
         hits = [*vector, *found.lexical]
         covered = coverage(query.text, hits)
@@ -231,10 +235,11 @@ class Search:
         exact = exactness(query.text, hits)
         fused = exact.ordered(fused)
         by = judged(
-            calibration,
+            calibrations,
             threshold=threshold,
             vectors=found.vectors,
             coverage=covered_by_date(covered, dated),
+            lacking=lacking_names(query.text, hits),
             words_of=question.uncovered,
             exact=exact,
         )
@@ -244,7 +249,7 @@ class Search:
             not_reranked.append(NOT_READ)
         heads = live_critical(critical_keys[:MAX_CRITICAL], found.heads.found, question.scopes.whole.doc_types)
         first = {head.key for head in heads}
-        chosen = [one for one in ranked if one.key not in first][: question.limit]
+        chosen = within_limit([one for one in ranked if one.key not in first], question.limit, many=question.many)
         assembled = assemble(
             view,
             [one.found() for one in chosen],
@@ -302,6 +307,12 @@ class Search:
         return [*first, *ranked[MAX_RERANKED:]], reranking
 
 
+def within_limit(ranked: Sequence[RankedDocument], limit: int, *, many: int) -> list[RankedDocument]:
+    """The first *limit* documents, and those up to *many* that are about as good as the best."""
+    least = MANY_SHARE * max((one.order for one in ranked), default=0.0)
+    return [one for place, one in enumerate(ranked[: max(limit, many)]) if place < limit or one.order >= least]
+
+
 def _prepare(view: View, question: ResolvedQuery, embedding_done: Event, deadline: Deadline) -> tuple[DocumentKey, ...]:
     """Let the index search for the words; the keys of critical documents."""
     keys = _critical_keys(view, question, deadline) if question.query.include_critical else ()
@@ -337,7 +348,7 @@ def _on_the_scale(
     candidates = [chunk.hit for document in (*roots, *linked) for chunk in document.chunks]
     covered = coverage(question.query.text, candidates)
     hits = [document.chunks[0].hit for document in linked]
-    worth = [question.calibration.relevance(hit.score, coverage=covered[hit.chunk_id]) for hit in hits]
+    worth = [question.calibration(hit.key.vault).relevance(hit.score, coverage=covered[hit.chunk_id]) for hit in hits]
     return [calibrated(document, relevance) for document, relevance in zip(linked, worth, strict=True)]
 
 
@@ -397,9 +408,16 @@ def _explanation(
         folders_available=list(question.folders.available),
         scopes=scopes_as_values(question.scopes.each()),
         settings=question.settings.to_dict(),
-        calibration=question.calibration.to_dict(),
+        calibration=_shown_calibration(question, fused),
         left_out=left_out,
     )
+
+
+def _shown_calibration(question: ResolvedQuery, fused: Sequence[Fused]) -> dict[str, Any]:
+    """The calibration of the vault that the best candidate is of; without candidates of the first in scope."""
+    in_scope = question.scopes.vaults or question.tenant.vaults or ("",)
+    vault = fused[0].hit.key.vault if fused else in_scope[0]
+    return {"vault": vault, **question.calibration(vault).to_dict()}
 
 
 MAX_BYTES = 1_500_000  # a Lambda response has 6 MB, in which the results stand too

@@ -171,6 +171,7 @@ def _inside(inner: Folder, outer: Folder) -> bool:
 MIN_AUTO_LIMIT = 3
 DEFAULT_LIMIT = 5
 MAX_AUTO_LIMIT = 8
+MANY_LIMIT = 10  # where many documents are about as good as the best
 MAX_LIMIT = 20
 LONG_QUESTION_WORDS = 20
 
@@ -259,9 +260,12 @@ class ResolvedQuery:
     scopes: Scopes
     settings: SettingsInForce
     limit: int
-    calibration: Calibration
     folders: RankedFolders = field(default_factory=RankedFolders)
     uncovered: str | None = None
+
+    def calibration(self, vault: str) -> Calibration:
+        """The scale of the scores of a vault's chunks."""
+        return calibration_of(self.tenant, vault)
 
     @property
     def min_relevance(self) -> float | None:
@@ -269,6 +273,16 @@ class ResolvedQuery:
         value = self.settings.values.min_relevance
         is_default = value == OPERATING_RELEVANCE and "min_relevance" not in self.settings.origins
         return self.query.floor if is_default else value
+
+    @property
+    def many(self) -> int:
+        """Documents to give at most where so many are good: more than the limit where nobody set one.
+
+        Who reads what was found (`Query.floor`) pays for each document, and keeps the limit.
+        """
+        chosen = self.query.limit is not None or self.settings.values.max_results is not None
+        is_short = self.query.fast or self.query.detail == "brief" or _narrowness(self.query) > 0
+        return self.limit if chosen or is_short or self.query.floor is not None else MANY_LIMIT
 
     @property
     def boosts(self) -> Boosts:
@@ -330,13 +344,7 @@ class UnderstandQuery:
         settings = in_force(self._environment, tenant, vaults=query.vaults, request=asked)
         limit = document_limit(query, settings.values.max_results)
         return ResolvedQuery(
-            query,
-            tenant,
-            scopes,
-            settings,
-            limit,
-            calibration_of(tenant),
-            uncovered=uncovered(query.text, tenant.active.space.model),
+            query, tenant, scopes, settings, limit, uncovered=uncovered(query.text, tenant.active.space.model)
         )
 
 

@@ -21,7 +21,11 @@ HEAD_SK = "H"
 LISTING_SHARDS = 2  # a partition takes 1,000 writes a second: two let a bulk load of one tenant pass
 MAX_LINKS_BYTES = 200_000  # an item holds at most 400 KB
 TENANT_SK = "T"
-VAULT_DOCUMENTS, VAULT_CHUNKS = "d/", "c/"  # before the name of a vault: attributes of the tenant's item
+VAULT_DOCUMENTS, VAULT_CHUNKS, VAULT_FIT = (
+    "d/",
+    "c/",
+    "f/",
+)  # before the name of a vault: attributes of the tenant's item
 STAGE_SK = "G#"  # and vault and stage, while a promoted stage counts
 SETTINGS_SK = "S#"  # and the vault: items beside the tenant's, read with it in one query
 TENANT_LIST_PK = "TENANTS"  # one item a tenant: listing tenants reads one partition, never the table
@@ -168,6 +172,9 @@ def tenant_of(item: Item, others: Iterable[Item] = ()) -> Tenant:
     known |= {name: _index_of(known[name]) for name in ("active", "building", "previous") if name in known}
     if "calibration" in known:
         known["calibration"] = _calibration_of(known["calibration"])
+    known["fits"] = {
+        name.removeprefix(VAULT_FIT): _calibration_of(fit) for name, fit in item.items() if name[:2] == VAULT_FIT
+    }
     if "rates" in known:
         known["rates"] = RateLimits(**_known(RateLimits, known["rates"]))
     inside = {name.removeprefix(VAULT_DOCUMENTS): count for name, count in item.items() if name[:2] == VAULT_DOCUMENTS}

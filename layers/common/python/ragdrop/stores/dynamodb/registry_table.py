@@ -17,6 +17,7 @@ from ragdrop.stores.dynamodb.items import (
     TENANT_SK,
     VAULT_CHUNKS,
     VAULT_DOCUMENTS,
+    VAULT_FIT,
     Item,
     api_key_item,
     api_key_of,
@@ -135,9 +136,12 @@ class DynamoDbRegistry(DynamoDbDocuments):
         update = Update(changes | {"moves": before.moves + 1}, expected={"moves": before.moves})
         return self._table.update((f"T#{before.name}", "T"), update, returning="NONE").won
 
-    def put_calibration(self, name: str, calibration: Calibration) -> bool:
+    def put_calibration(self, name: str, calibration: Calibration, *, vault: str = "") -> bool:
         update = Update({"calibration": asdict(calibration)}, additions={"generation": 1})
-        return self._table.update((f"T#{name}", "T"), update, returning="NONE").won
+        request = update.request()
+        if vault:
+            request["ExpressionAttributeNames"]["#calibration"] = f"{VAULT_FIT}{vault}"
+        return self._table.update_item((f"T#{name}", "T"), request, returning="NONE").won
 
     def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int, doc_type: str | None = None) -> None:
         """Add to the counters, note vault and doc_type, raise the generation by one; nothing for an unknown tenant."""
