@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
 
+import pytest
+
 from bucketindex.index import BucketChunkIndex
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
@@ -78,6 +80,31 @@ def test_a_fit_that_fails_does_not_fail_the_sweep() -> None:
 
     assert done.sound
     assert pairs(world) == 10
+
+
+def test_a_fit_that_fails_is_reported_and_tried_again_after_ten_minutes(caplog: pytest.LogCaptureFixture) -> None:
+    world = World()
+    fill(world, 0, 19)
+    world.app.operate.calibrate(TENANT, "team", Deadline.after(60))
+    tenant = world.registry.tenant(TENANT)
+    assert tenant is not None
+    old = replace(tenant.fits["team"], documents=9, pairs=9)
+    fill(world, 19, 20)
+    world.registry.put_calibration(TENANT, old, vault="team")
+    world.embedder.fail_with = EmbeddingServiceError("down", service="embedding")
+    sweep(world)
+    world.embedder.fail_with = None
+    calls = world.embedder.calls
+
+    sweep(world)
+
+    assert "failed to calibrate a vault" in caplog.text
+    assert (pairs(world), world.embedder.calls) == (9, calls)
+
+    world.now_s += 600
+    sweep(world)
+
+    assert pairs(world) == 20
 
 
 def test_ingest_calibrates_a_tenant_with_its_twentieth_document_and_again_when_it_has_doubled() -> None:
