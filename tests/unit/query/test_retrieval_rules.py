@@ -16,8 +16,8 @@ from ragdrop.domain.retrieval import MAX_CANDIDATES, FoundChunk, FoundDocument, 
 from ragdrop.query.assemble import within_share
 from ragdrop.query.cache import answer_name
 from ragdrop.query.fusion import Fused
-from ragdrop.query.ranking import Boosts, Cutoff, RankedDocument, judged, rank
-from ragdrop.query.search import MAX_BYTES, Decision, explained, within_limit
+from ragdrop.query.ranking import Boosts, Cutoff, RankedDocument, judged, rank, within_limit
+from ragdrop.query.search import MAX_BYTES, Decision, explained
 from ragdrop.query.understand import Scopes, auto_limit
 from tests.world import World
 

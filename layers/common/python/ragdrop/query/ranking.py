@@ -112,6 +112,15 @@ def rank(
     return Ranking(ranked, []) if answered else Ranking([], ranked[:MAX_NEAREST])
 
 
+MANY_SHARE = 0.65  # of the best document's score, for one beyond a limit that nobody set
+
+
+def within_limit(ranked: Sequence[RankedDocument], limit: int, *, many: int) -> list[RankedDocument]:
+    """The first *limit* documents, and those up to *many* that are about as good as the best."""
+    least = MANY_SHARE * max((one.order for one in ranked), default=0.0)
+    return [one for place, one in enumerate(ranked[: max(limit, many)]) if place < limit or one.order >= least]
+
+
 @dataclass(frozen=True, slots=True)
 class Boosts:
     """What is added to a score, on a scale of 0 to 1 (docs/api.md, "Candidates").  All zeros turn boosting off."""

@@ -53,7 +53,7 @@ from ragdrop.query.fusion import (
     of_dates,
     share_of_best,
 )
-from ragdrop.query.ranking import Judged, RankedDocument, above_noise, judged, rank
+from ragdrop.query.ranking import Judged, RankedDocument, above_noise, judged, rank, within_limit
 from ragdrop.query.understand import RankedFolders, RankFolders, ResolvedQuery, UnderstandQuery
 from ragdrop.query.view import ResolveQueryView, View
 from ragdrop.resilience.timing import Timer, run_in_parallel
@@ -66,7 +66,6 @@ OrderByReading = Callable[[str, Sequence[FoundDocument], Deadline], tuple[list[F
 
 SENDING_S = 0.001  # the request for the vector leaves first: words looked for meanwhile would hold the interpreter
 NOT_READ = "the reader did not answer, the order is that of the search"
-MANY_SHARE = 0.65  # of the best document's score, for one beyond a limit that nobody set
 MAX_DATES = 2  # of a question, each a further scope
 CHUNKS_A_CRITICAL = 5  # vector hits asked for, for each critical document, so that each has its score
 
@@ -307,12 +306,6 @@ class Search:
         return [*first, *ranked[MAX_RERANKED:]], reranking
 
 
-def within_limit(ranked: Sequence[RankedDocument], limit: int, *, many: int) -> list[RankedDocument]:
-    """The first *limit* documents, and those up to *many* that are about as good as the best."""
-    least = MANY_SHARE * max((one.order for one in ranked), default=0.0)
-    return [one for place, one in enumerate(ranked[: max(limit, many)]) if place < limit or one.order >= least]
-
-
 def _prepare(view: View, question: ResolvedQuery, embedding_done: Event, deadline: Deadline) -> tuple[DocumentKey, ...]:
     """Let the index search for the words; the keys of critical documents."""
     keys = _critical_keys(view, question, deadline) if question.query.include_critical else ()
@@ -400,6 +393,7 @@ def _explanation(
     question: ResolvedQuery, decision: Decision, fused: Sequence[Fused], found: FoundCandidates
 ) -> Explanation:
     ranked = {one.hit.chunk_id for one in fused}
+    vault = fused[0].hit.key.vault if fused else ""
     noise = [hit for hit in found.vector if hit.chunk_id not in ranked]
     candidates, left_out = explained(fused, decision, noise=noise, dropped=found.dropped)
     return Explanation(
@@ -408,16 +402,9 @@ def _explanation(
         folders_available=list(question.folders.available),
         scopes=scopes_as_values(question.scopes.each()),
         settings=question.settings.to_dict(),
-        calibration=_shown_calibration(question, fused),
+        calibration={"vault": vault, **question.calibration(vault).to_dict()},
         left_out=left_out,
     )
-
-
-def _shown_calibration(question: ResolvedQuery, fused: Sequence[Fused]) -> dict[str, Any]:
-    """The calibration of the vault that the best candidate is of; without candidates of the first in scope."""
-    in_scope = question.scopes.vaults or question.tenant.vaults or ("",)
-    vault = fused[0].hit.key.vault if fused else in_scope[0]
-    return {"vault": vault, **question.calibration(vault).to_dict()}
 
 
 MAX_BYTES = 1_500_000  # a Lambda response has 6 MB, in which the results stand too

@@ -86,10 +86,7 @@ class SearchRequest(BaseModel):
         default=False, description="The reader orders the first results; `reranking` says whether. `/ask` always reads."
     )
     limit: int | None = Field(
-        default=None,
-        ge=1,
-        le=20,
-        description="Documents, 1 to 20; without it 3 to 10, by question and results.",
+        default=None, ge=1, le=20, description="Documents, 1 to 20; without it 3 to 10, by question and results."
     )
     detail: DetailLevel = Field(default="normal", description="How much is requested; moves the automatic limit.")
     mode: Mode = Field(default="normal", description="`fast`: limit 3, no links, no folder ranking, cached.")
