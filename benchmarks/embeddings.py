@@ -31,13 +31,14 @@ import httpx
 import uvicorn
 from starlette.applications import Starlette
 
-from localstack.models.embedding import Embedded, embedding_routes
-from localstack.models.serving import application, serve
+from localstack.models.serving import application, embedding_routes, serve
 from ragdrop.domain.chunks import Vector, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
+from ragdrop.models.cached_reader import CachedReader
 from ragdrop.models.http import OpenAiHttp
-from ragdrop.models.reader import CachedReader, HttpReader
+from ragdrop.models.model_protocol import Embedded
+from ragdrop.models.reader import HttpReader
 from ragdrop.ports.model_services import Reader
 
 PYTHON = Path(".local/env/models/bin/python")

@@ -28,10 +28,10 @@ from benchmarks.collections import Collection, CollectionDocument, load_squad, n
 from benchmarks.embeddings import LocalEmbeddings, embedding_server, in_thread
 from benchmarks.peers.process import NAMES, running, shared_node
 from benchmarks.pipeline import Pushed, pushed, soon
-from localstack.models.extraction import Similarity, pick_quotes
-from localstack.models.sources import ShownSource, Task, read_task
 from ragdrop.domain.answers import Question
 from ragdrop.domain.retrieval import Query
+from ragdrop.models.extraction import Similarity, pick_quotes
+from ragdrop.models.sources import ShownSource, Task, read_task
 from testing.models import ScriptedChatModel
 from tests.groundcheck.planted_faults import PerturbedCase, false_cases, true_cases
 

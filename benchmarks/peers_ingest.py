@@ -21,8 +21,7 @@ from benchmarks import records
 from benchmarks.change_script import steps
 from benchmarks.embeddings import TimedModel, in_thread
 from benchmarks.peers.process import NAMES, running, shared_node
-from localstack.models.embedding import embedding_routes
-from localstack.models.serving import application
+from localstack.models.serving import application, embedding_routes
 
 OWN = "ragdrop"
 IN_PROCESS = "txtai"  # its index is not in OpenSearch

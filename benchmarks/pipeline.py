@@ -13,8 +13,6 @@ from typing import Any
 from benchmarks.collections import Collection, CollectionDocument
 from benchmarks.embeddings import DIMENSION, MODEL, LocalEmbeddings
 from bucketindex.index import BucketChunkIndex
-from localstack.models.answerer import answer
-from localstack.models.reading import read_by
 from ragdrop.app import App, Ports, compose
 from ragdrop.config import Settings
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Filters, Hit
@@ -22,6 +20,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller
+from ragdrop.models.answerer import quoted_answer, read_by
 from ragdrop.models.splitter import SemanticSplitter
 from ragdrop.ports.indexes import ChunkIndex
 from ragdrop.ports.message_queue import Change, Delivery
@@ -107,7 +106,7 @@ class Pushed:
         similarity, reader = self._model.similarity, self._model.reader
         read = None if reader is None else read_by(reader)
         self.app.ports.reader = reader
-        self.app.ports.chat = ScriptedChatModel(lambda messages: answer(messages[-1].content, similarity, read))
+        self.app.ports.chat = ScriptedChatModel(lambda messages: quoted_answer(messages[-1].content, similarity, read))
 
     def candidates(self, question: str, limit: int) -> Candidates:
         """What the index gives for *question*: up to *limit* hits of each retriever."""

@@ -1,1 +1,6 @@
-"""The two model servers of the laptop: embeddings and answers, in an environment of their own."""
+"""The model servers of the laptop, in environments of their own, which do not install ragdrop's packages."""
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "layers/common/python"))

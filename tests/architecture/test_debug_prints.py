@@ -28,7 +28,7 @@ def found_by_lint(path: str, source: str) -> bool:
         "layers/common/python/ragdrop/query/new.py",
         "functions/query/app.py",
         "cli/ragdrop_cli/new.py",
-        "localstack/models/extraction.py",
+        "layers/common/python/ragdrop/models/extraction.py",
         "localstack/new.py",
         "localstack/opensearch/new.py",
         "checks/new.py",

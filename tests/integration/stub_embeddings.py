@@ -10,9 +10,9 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from localstack.models.embedding import Embedded, embedding_routes
-from localstack.models.serving import application
+from localstack.models.serving import application, embedding_routes
 from localstack.processes import HOST, choose_port
+from ragdrop.models.model_protocol import Embedded
 from testing.models import word_vector
 
 DIMENSION = 64

@@ -15,9 +15,9 @@ from benchmarks.collections import Collection
 from benchmarks.embeddings import LocalEmbeddings
 from benchmarks.own_words import SAMPLE_VAULT, OwnWordsOutcome, asking, documents_of, measure, whole_list
 from benchmarks.pipeline import TENANT, Pushed, pushed, soon
-from localstack.models.answerer import answer
 from ragdrop.domain.answers import Answer, Question
 from ragdrop.domain.retrieval import Query
+from ragdrop.models.answerer import quoted_answer
 from testing.models import ScriptedChatModel
 
 
@@ -37,7 +37,7 @@ def handbook(model: LocalEmbeddings) -> Iterator[Pushed]:
 
     with pushed(Collection("handbook", documents_of(Path(SAMPLE_VAULT)), {}, {}, {}), model) as place:
         place.app.operate.calibrate(TENANT, place.collection.name, soon())
-        place.app.ports.chat = ScriptedChatModel(lambda messages: answer(messages[-1].content, similarity))
+        place.app.ports.chat = ScriptedChatModel(lambda messages: quoted_answer(messages[-1].content, similarity))
         yield place
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from groundcheck import Passage
-from localstack.models.answerer import answer as local_answer
 from ragdrop.domain.answers import Citation
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.generate.citations import AnswerReader, CitedAnswer, VerifyAnswer
 from ragdrop.generate.markers import UNKNOWN_MARKER
+from ragdrop.models.answerer import quoted_answer as local_answer
 from tests.unit.generate.test_ask import ask
 from tests.unit.generate.test_citations import cite, segment
 from tests.world import World

@@ -9,10 +9,9 @@ from threading import Event
 import pytest
 from starlette.testclient import TestClient
 
-from localstack.models.answerer import answerer_routes
-from localstack.models.embedding import Embedded, embedding_routes
-from localstack.models.server import similarity_by
-from localstack.models.serving import application
+from localstack.models.serving import answerer_routes, application, embedding_routes
+from ragdrop.models.answerer import similarity_by
+from ragdrop.models.model_protocol import Embedded
 from testing.models import word_vector
 
 

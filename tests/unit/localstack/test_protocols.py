@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from localstack.models.answerer import ProtocolCompletion, events, pieces, read_chat, whole
-from localstack.models.embedding import MAX_TEXTS, batches_by_length, read_request, reply
-from localstack.models.serving import ProtocolError
 from localstack.models.weights import without_limits
+from ragdrop.models.answerer import ProtocolCompletion, completion_body, completion_events, read_chat, streamed_pieces
+from ragdrop.models.model_protocol import MAX_TEXTS, ProtocolError, read_request, reply
+from ragdrop.models.onnx_embedder import batches_by_length
 
 ASKED: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
 DONE = ProtocolCompletion("c1", "m", 1, "one two\nthree four five.", "stop", prompt_tokens=7)
@@ -87,19 +87,19 @@ def test_the_last_user_message_is_the_one_answered_also_when_it_comes_in_parts()
 
 
 def test_the_stream_carries_the_same_text_as_the_whole_reply_then_usage_then_done() -> None:
-    lines = [event.removeprefix("data: ").strip() for event in events(DONE, include_usage=True)]
+    lines = [event.removeprefix("data: ").strip() for event in completion_events(DONE, include_usage=True)]
     chunks = [json.loads(line) for line in lines[:-1]]
 
     text = "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks if chunk["choices"])
-    assert text == whole(DONE)["choices"][0]["message"]["content"]
+    assert text == completion_body(DONE)["choices"][0]["message"]["content"]
     assert chunks[-2]["choices"][0]["finish_reason"] == "stop"
-    assert chunks[-1]["usage"] == whole(DONE)["usage"]
+    assert chunks[-1]["usage"] == completion_body(DONE)["usage"]
     assert lines[-1] == "[DONE]"
 
 
 @pytest.mark.parametrize("text", ["", " ", "a", " a  b\n\nc d e f\n", "word " * 9])
 def test_pieces_joined_are_the_text(text: str) -> None:
-    assert "".join(pieces(text)) == text
+    assert "".join(streamed_pieces(text)) == text
 
 
 def test_the_written_tokenizer_neither_truncates_nor_pads() -> None:

@@ -8,12 +8,13 @@ from typing import Any, cast
 import pytest
 from starlette.testclient import TestClient
 
-from localstack.models.reading import MAX_CHARACTERS, reader_routes
-from localstack.models.serving import application
+from localstack.models.serving import application, reader_routes
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DeadlineError
+from ragdrop.models.cached_reader import MAX_PAIRS
 from ragdrop.models.http import OpenAiHttp
-from ragdrop.models.reader import MAX_PAIRS, HttpReader
+from ragdrop.models.model_protocol import MAX_CHARACTERS
+from ragdrop.models.reader import HttpReader
 from ragdrop.models.reranker import HttpReranker
 from testing.memory_services import WordReader
 

@@ -13,8 +13,8 @@ import pytest
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import ConfigurationError, ReaderError
+from ragdrop.models.cached_reader import CachedReader
 from ragdrop.models.onnx_reader import OnnxReader, merged_windows, window_starts
-from ragdrop.models.reader import CachedReader
 from ragdrop.ports.model_services import Reading
 from testing.memory_services import WordReader
 
@@ -129,5 +129,5 @@ def test_a_temperature_must_be_positive(tmp_path: Path, temperature: Any) -> Non
 
 @pytest.mark.skipif(importlib.util.find_spec("numpy") is not None, reason="this environment has numpy")
 def test_a_missing_package_is_named_with_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"package 'numpy' is not installed: .* or set READER_URL"):
+    with pytest.raises(ConfigurationError, match=r"package 'numpy' is not installed: .* or name an endpoint"):
         OnnxReader(folder(tmp_path))

@@ -439,7 +439,7 @@ class Ports:
         """The reader behind its breaker, and a cache before both: what was read needs no service."""
         if self.reader is None:
             return None
-        from ragdrop.models.reader import CachedReader
+        from ragdrop.models.cached_reader import CachedReader
 
         return CachedReader(self._guarded(self.reader, "reader"))
 

@@ -52,7 +52,7 @@ class ReaderCard:
 def read_card(path: Path) -> ReaderCard:
     """Read reader.json.  Raises ConfigurationError: it is missing, damaged, or of a version that is not known."""
     try:
-        fields = json.loads(_content(path))
+        fields = json.loads(file_content(path))
         version = str(fields["version"])
         if version != VERSION:
             raise ConfigurationError(
@@ -95,12 +95,15 @@ class OnnxReader:
     def __init__(self, folder: Path, *, tokenizer: Path | None = None, threads: int | None = None) -> None:
         self.card = read_card(folder / "reader.json")
         model = folder / "reader.onnx"
-        content = _content(model)
+        content = file_content(model)
         if hashlib.sha256(content).hexdigest() != self.card.sha256:
             raise ConfigurationError(f"{model} has another checksum than reader.json names: install both again")
-        self._numpy = _package("numpy")
-        self._session = _session(content, model)
-        self._tokenizer = _tokenizer(tokenizer or folder / "tokenizer.json")
+        self._numpy = package("numpy")
+        self._session = session_of(content)
+        named = [each.name for each in self._session.get_inputs()], [each.name for each in self._session.get_outputs()]
+        if named != (_INPUTS, _OUTPUTS):
+            raise ConfigurationError(f"{model} has other inputs and outputs than version {VERSION}: {named}")
+        self._tokenizer = tokenizer_of(tokenizer or folder / "tokenizer.json")
         self._threads = threads or min(os.cpu_count() or 1, MAX_THREADS)
         self._small = ThreadPoolExecutor(self._threads, thread_name_prefix="reader-small")
         self._large = ThreadPoolExecutor(self._threads, thread_name_prefix="reader-large")
@@ -213,38 +216,40 @@ def _sigmoid(logit: float) -> float:
     return (1 + math.tanh(logit / 2)) / 2
 
 
-def _content(path: Path) -> bytes:
+def file_content(path: Path) -> bytes:
+    """The bytes of a model's file. Raises ConfigurationError: it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as exc:
-        message = f"{path} cannot be read ({exc.strerror}): install the reader's files, or do without the reader"
+        message = f"{path} cannot be read ({exc.strerror}): install the model's files, or name an endpoint for it"
         raise ConfigurationError(message) from exc
 
 
-def _package(name: str) -> Any:
+def package(name: str) -> Any:
+    """The package that runs models. Raises ConfigurationError: it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError as exc:
-        message = f"package {name!r} is not installed: install requirements/models.txt, or set READER_URL"
+        message = f"package {name!r} is not installed: install requirements/models.txt, or name an endpoint"
         raise ConfigurationError(message) from exc
 
 
-def _session(content: bytes, path: Path) -> Any:
-    runtime = _package("onnxruntime")
+def session_of(content: bytes) -> Any:
+    """A session of one thread for the model in *content*."""
+    runtime = package("onnxruntime")
     options = runtime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    named = [each.name for each in session.get_inputs()], [each.name for each in session.get_outputs()]
-    if named != (_INPUTS, _OUTPUTS):
-        raise ConfigurationError(f"{path} has other inputs and outputs than version {VERSION}: {named}")
-    return session
+    return runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
 
-def _tokenizer(path: Path) -> Any:
-    package = _package("tokenizers")
+def tokenizer_of(path: Path) -> Any:
+    """The tokenizer of a tokenizer.json, without padding and truncation.
+
+    Raises ConfigurationError: the file cannot be read, or is no tokenizer.
+    """
     try:
-        tokenizer = package.Tokenizer.from_str(_content(path).decode())
+        tokenizer = package("tokenizers").Tokenizer.from_str(file_content(path).decode())
     except ConfigurationError:
         raise
     except Exception as exc:  # the package raises nothing narrower

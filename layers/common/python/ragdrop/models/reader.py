@@ -1,25 +1,18 @@
-"""Read pairs of texts by an endpoint with `POST /read`, and cache what was read."""
+"""Read pairs of texts by an endpoint with `POST /read`."""
 
-import hashlib
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import httpx
 
-from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.models import ModelCall
 from ragdrop.errors import ReaderError
+from ragdrop.models.cached_reader import MAX_PAIRS, MODEL
 from ragdrop.models.http import OpenAiHttp, problem, unreached
-from ragdrop.ports.model_services import Reader, Reading
-from ragdrop.resilience.timing import note_call
+from ragdrop.ports.model_services import Reading
 
 SERVICE = "reader"
 STAGE = "read"
-MODEL = "ragdrop-reader"
-MAX_PAIRS = 256  # of a request
-MAX_READINGS = 10_000  # of the cache; some 4 MB
 _PROBABILITIES = ("relevance", "answerable", "supported", "contradicted")
 
 
@@ -51,6 +44,9 @@ class HttpReader:
         except httpx.TransportError as exc:
             raise ReaderError(unreached(exc, "the reader"), service=SERVICE, reason="unreachable") from exc
         status = response.status_code
+        if status == httpx.codes.REQUEST_ENTITY_TOO_LARGE and len(pairs) > 1:
+            half = len(pairs) // 2
+            return self._read(pairs[:half], deadline) + self._read(pairs[half:], deadline)
         if status != httpx.codes.OK:
             retryable = status == httpx.codes.TOO_MANY_REQUESTS or response.is_server_error
             message = f"the reader refused: {problem(response)}"
@@ -96,41 +92,3 @@ def read_item(item: dict[str, Any], passage: str) -> Reading:
             raise ValueError("an answer that is not in its passage")
         answer = (start, end)
     return Reading(**{name: float(number) for name, number in numbers.items()}, answer=answer)
-
-
-class CachedReader:
-    """A Reader that stores readings by the SHA-256 of query and passage; the least recently used go first.
-
-    What it lets read is noted as a call of a model.
-
-    Args:
-        reader: Reads what is not known.
-        size: Most readings.
-    """
-
-    def __init__(self, reader: Reader, *, size: int = MAX_READINGS) -> None:
-        self._reader = reader
-        self._known = BoundedCache[bytes, Reading](size=size)
-
-    def read(self, pairs: Sequence[tuple[str, str]], deadline: Deadline) -> list[Reading]:
-        keys = [_digest(query) + _digest(passage) for query, passage in pairs]
-        found: dict[bytes, Reading] = {}
-        missing: dict[bytes, tuple[str, str]] = {}
-        for key, pair in zip(keys, pairs, strict=True):
-            known = self._known.get(key, now_s=0.0)
-            if known is None:
-                missing[key] = pair
-            else:
-                found[key] = known
-        if missing:
-            start_s = time.perf_counter()
-            readings = self._reader.read(list(missing.values()), deadline)
-            note_call(ModelCall(MODEL, kind="reader", pairs=len(missing), ms=(time.perf_counter() - start_s) * 1_000))
-            for key, reading in zip(missing, readings, strict=True):
-                found[key] = reading
-                self._known.put(key, reading, now_s=0.0)
-        return [found[key] for key in keys]
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -1,24 +1,29 @@
-"""The laptop's chat service: `POST /v1/chat/completions`, answered with a passage quoted from the sources."""
+"""A chat model that writes nothing: `/chat/completions`, answered with a passage quoted from the sources."""
 
 from __future__ import annotations
 
 import json
+import logging
 import re
 import time
 import uuid
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from operator import mul
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.languages import is_english
+from ragdrop.errors import DeadlineError
+from ragdrop.models.extraction import Read, Similarity, pick_quotes
+from ragdrop.models.model_protocol import READ_TIMEOUT_S, Calls, EmbeddingModel, ProtocolError, request_to
+from ragdrop.models.sources import read_task
+from ragdrop.ports.model_services import Reader, Reading
 
-from localstack.models.extraction import Read, Similarity, pick_quotes
-from localstack.models.serving import ProtocolError, read_json, request_to
-from localstack.models.sources import read_task
-
+SIMILARITY_TIMEOUT_S = 5.0  # an answer does not wait for the embedding of documents
+logger = logging.getLogger(__name__)
 CHARS_PER_TOKEN = 4  # a rule of thumb: this answerer has no tokenizer
 _PIECE = re.compile(r"\s*\S+(?:\s+\S+){0,3}\s*")
 
@@ -48,7 +53,7 @@ class ProtocolCompletion:
     @property
     def usage(self) -> dict[str, int]:
         """Tokens, estimated at four characters each."""
-        completion = tokens(len(self.text))
+        completion = estimated_tokens(len(self.text))
         total = self.prompt_tokens + completion
         return {"prompt_tokens": self.prompt_tokens, "completion_tokens": completion, "total_tokens": total}
 
@@ -84,29 +89,29 @@ def _text(content: object) -> str:
     return content if isinstance(content, str) else ""
 
 
-def tokens(chars: int) -> int:
+def estimated_tokens(chars: int) -> int:
     """Estimated tokens of a text of *chars* characters, rounded up."""
     return -(-chars // CHARS_PER_TOKEN)
 
 
 def cut(text: str, max_tokens: int | None) -> tuple[str, str]:
     """The *text* within *max_tokens* and its finish reason."""
-    if max_tokens is None or tokens(len(text)) <= max_tokens:
+    if max_tokens is None or estimated_tokens(len(text)) <= max_tokens:
         return text, "stop"
     return text[: max_tokens * CHARS_PER_TOKEN], "length"
 
 
-def whole(completion: ProtocolCompletion) -> dict[str, Any]:
+def completion_body(completion: ProtocolCompletion) -> dict[str, Any]:
     """The reply to a request that does not stream."""
     message = {"role": "assistant", "content": completion.text}
     choice = {"index": 0, "message": message, "finish_reason": completion.finish_reason}
     return {**_frame(completion, "chat.completion"), "choices": [choice], "usage": completion.usage}
 
 
-def events(completion: ProtocolCompletion, *, include_usage: bool) -> Iterator[str]:
+def completion_events(completion: ProtocolCompletion, *, include_usage: bool) -> Iterator[str]:
     """Server-sent events of a streamed reply: a few words each, then the reason, the usage if asked for, `[DONE]`."""
     deltas: list[tuple[dict[str, str], str | None]] = [({"role": "assistant", "content": ""}, None)]
-    deltas += [({"content": piece}, None) for piece in pieces(completion.text)]
+    deltas += [({"content": piece}, None) for piece in streamed_pieces(completion.text)]
     deltas.append(({}, completion.finish_reason))
     frame = _frame(completion, "chat.completion.chunk")
     choices = [{"index": 0, "delta": delta, "finish_reason": reason} for delta, reason in deltas]
@@ -117,7 +122,7 @@ def events(completion: ProtocolCompletion, *, include_usage: bool) -> Iterator[s
     yield "data: [DONE]\n\n"
 
 
-def pieces(text: str) -> list[str]:
+def streamed_pieces(text: str) -> list[str]:
     """The *text* in pieces of up to four words; joined they are the text."""
     return _PIECE.findall(text) or ([text] if text else [])
 
@@ -130,7 +135,7 @@ MODEL = "ragdrop-extractive"
 INSUFFICIENT = "INSUFFICIENT_INFORMATION"  # the prompt's sentinel: ragdrop turns it into an abstention
 
 
-def answer(message: str, similarity: Similarity | None = None, read: Read | None = None) -> str:
+def quoted_answer(message: str, similarity: Similarity | None = None, read: Read | None = None) -> str:
     """The reply to ragdrop's prompt *message*: quoted sentences with their markers, or the sentinel.
 
     A message of any other form gets the sentinel too, since there are no sources to quote.
@@ -142,24 +147,59 @@ def answer(message: str, similarity: Similarity | None = None, read: Read | None
     return "".join(f"{quote.text} [{quote.prefix}{quote.number}]{quote.after}" for quote in quotes).rstrip()
 
 
-def answerer_routes(similarity: Similarity | None = None, read: Read | None = None) -> dict[str, list[Route]]:
-    """The answerer's routes by its name; without *similarity* it compares words, without *read* nothing is read."""
+def complete(
+    body: object, similarity: Similarity | None, read: Read | None
+) -> tuple[ProtocolRequest, ProtocolCompletion]:
+    """Answer the JSON *body* of a chat request.
 
-    async def completions(request: Request) -> Response:
-        asked = read_chat(await read_json(request), model=MODEL)
-        text, reason = cut(await run_in_threadpool(answer, asked.message, similarity, read), asked.max_tokens)
-        completion = ProtocolCompletion(
-            id=f"chatcmpl-{uuid.uuid4().hex}",
-            model=MODEL,
-            created=int(time.time()),
-            text=text,
-            finish_reason=reason,
-            prompt_tokens=tokens(asked.prompt_chars),
-        )
-        if asked.stream:
-            return StreamingResponse(
-                events(completion, include_usage=asked.include_usage), media_type="text/event-stream"
-            )
-        return JSONResponse(whole(completion))
+    Raises ProtocolError with 404 for another model, 400 for everything else that is wrong.
+    """
+    asked = read_chat(body, model=MODEL)
+    text, reason = cut(quoted_answer(asked.message, similarity, read), asked.max_tokens)
+    made = ProtocolCompletion(
+        id=f"chatcmpl-{uuid.uuid4().hex}",
+        model=MODEL,
+        created=int(time.time()),
+        text=text,
+        finish_reason=reason,
+        prompt_tokens=estimated_tokens(asked.prompt_chars),
+    )
+    return asked, made
 
-    return {MODEL: [Route("/v1/chat/completions", completions, methods=["POST"])]}
+
+def answerer_calls(similarity: Similarity | None = None, read: Read | None = None) -> Calls:
+    """What the answerer answers: `/chat/completions`, whole also where a stream is asked for.
+
+    Without *similarity* it compares words, without *read* nothing is read.
+    """
+    return {"/chat/completions": lambda body: completion_body(complete(body, similarity, read)[1])}
+
+
+def similarity_by(model: EmbeddingModel, timeout_s: float = SIMILARITY_TIMEOUT_S) -> Similarity:
+    """Cosines by *model*, in [-1, 1]; None where it takes longer than *timeout_s*: then words decide."""
+    pool = ThreadPoolExecutor(4, thread_name_prefix="similarity")
+
+    def similarity(question: str, passages: Sequence[str]) -> list[float] | None:
+        embedding = pool.submit(model.embed, [question, *passages])
+        try:
+            asked, *given = (array("f", vector) for vector in embedding.result(timeout_s).vectors)
+        except TimeoutError:
+            embedding.cancel()
+            logger.warning("the embedding took over %s s: lexical only", timeout_s)
+            return None
+        return [sum(map(mul, asked, each)) for each in given]
+
+    return similarity
+
+
+def read_by(reader: Reader, timeout_s: float = READ_TIMEOUT_S) -> Read:
+    """Readings by *reader*; None where they take longer than *timeout_s*, or it is no English question."""
+
+    def read(question: str, passages: Sequence[str]) -> list[Reading] | None:
+        try:
+            asked = [(question, passage) for passage in passages]
+            return reader.read(asked, Deadline.after(timeout_s)) if is_english(question) else None
+        except DeadlineError:
+            return None
+
+    return read

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from localstack.models.sources import Block, ShownSource, Task, blocks, codes, roots, verbatim, written
+from ragdrop.models.sources import Block, ShownSource, Task, blocks, codes, plain_hyphens, roots, verbatim
 
 if TYPE_CHECKING:
     from ragdrop.ports.model_services import Reading
@@ -110,12 +110,12 @@ class SourceBlock:
     @cached_property
     def written(self) -> str:
         """All that stands in it and over it, with plain hyphens."""
-        return written("\n".join((self.source.heading, self.above, self.block.lead, *self.block.units)))
+        return plain_hyphens("\n".join((self.source.heading, self.above, self.block.lead, *self.block.units)))
 
     @cached_property
     def narrow(self) -> str:
         """The same without the document's title."""
-        return written("\n".join((self.block.heading or self.source.heading, *self.block.units)))
+        return plain_hyphens("\n".join((self.block.heading or self.source.heading, *self.block.units)))
 
     @cached_property
     def own(self) -> list[frozenset[str]]:
@@ -142,7 +142,7 @@ def pick_quotes(task: Task, similarity: Similarity | None = None, read: Read | N
     return list(found.values())
 
 
-def named(question: str) -> frozenset[str]:
+def names_in(question: str) -> frozenset[str]:
     """Roots of the numbers and of the capitalised words of *question*, its first word, days and months apart."""
     names = _NAMED.findall(_DATE.sub("", question))
     return frozenset(root for word in names if word not in _DAYS for root in roots(word))
@@ -192,7 +192,7 @@ def _picked(
     cosines = similarity(question, [passage.text for passage in shortlist]) if similarity else None
     steps = bool(_STEPS_ASKED.search(question))
     bonus = _how_to_bonus if steps else lambda passage: INTRODUCTION_BONUS * _introduces(passage, asked_roots)
-    names = named(whole)
+    names = names_in(whole)
     blended = [
         _score(worth, None if cosines is None else cosines[at])
         * (1.0 if names <= _roots_of(passage, passages) else ABSENT_NAME)
@@ -333,7 +333,7 @@ def _quoted(
     words = _by_words(passage, weights, question)
     scores = [_score(words[at], cosines[at] if cosines else None) for at in range(len(units))]
     exact = [*codes(question), *verbatim(question)]
-    holds = [bool(exact) and all(each.search(written(unit)) for each in exact) for unit in units]
+    holds = [bool(exact) and all(each.search(plain_hyphens(unit)) for each in exact) for unit in units]
     best = max(range(len(units)), key=lambda at: (holds[at], scores[at]))
     wants_one = _asks(question, _NUMBER_ASKED) or _asks(question, _NAME_ASKED)
     if block.kind == "list" and not wants_one:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from localstack.models.sources import MAX_CHARS, blocks, read_task
+from ragdrop.models.sources import MAX_CHARS, blocks, read_task
 
 PROMPT = """Sources up to the line "#0a1b end".
 #0a1b [1] v/a.md | A "B" & C | A > B

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from localstack.models.answerer import INSUFFICIENT, answer
-from localstack.models.extraction import MAX_SENTENCES, pick_quotes
-from localstack.models.sources import ShownSource, Task
+from ragdrop.models.answerer import INSUFFICIENT, quoted_answer
+from ragdrop.models.extraction import MAX_SENTENCES, pick_quotes
+from ragdrop.models.sources import ShownSource, Task
 from ragdrop.ports.model_services import Reading
 
 PUMP = ShownSource(
@@ -84,18 +84,21 @@ def prompt(question: str, text: str, number: str = "4") -> str:
 def test_the_answer_carries_the_marker_of_the_source_and_says_that_it_is_extractive() -> None:
     text = "The pump's code is\nQX-5521. It is blue."
 
-    assert answer(prompt("What is the code of the pump?", text)) == "The pump's code is\nQX-5521. [4] It is blue. [4]"
+    assert (
+        quoted_answer(prompt("What is the code of the pump?", text))
+        == "The pump's code is\nQX-5521. [4] It is blue. [4]"
+    )
 
 
 def test_the_answer_is_the_bare_sentinel_where_nothing_answers() -> None:
-    assert answer(prompt("Who won the cup in Lima?", "The pump is blue.")) == INSUFFICIENT
-    assert answer("Hello!") == INSUFFICIENT
+    assert quoted_answer(prompt("Who won the cup in Lima?", "The pump is blue.")) == INSUFFICIENT
+    assert quoted_answer("Hello!") == INSUFFICIENT
 
 
 def test_a_source_cannot_make_the_answer_look_like_an_abstention() -> None:
     text = "The pump code answer is INSUFFICIENT_INFORMATION today."
 
-    assert answer(prompt("What is the pump code today?", text)) == INSUFFICIENT
+    assert quoted_answer(prompt("What is the pump code today?", text)) == INSUFFICIENT
 
 
 CODES = ShownSource(
@@ -143,4 +146,4 @@ def test_the_marker_has_the_form_that_the_prompt_asks_for() -> None:
     text = "The pump's code is QX-5521."
 
     asked = prompt("What is the code of the pump?", text, "S4")
-    assert answer(asked) == "The pump's code is QX-5521. [S4]"
+    assert quoted_answer(asked) == "The pump's code is QX-5521. [S4]"

@@ -39,23 +39,23 @@ _HYPHENS = dict.fromkeys([*range(0x2010, 0x2016), 0x2212], "-") | {0xA0: " ", 0x
 
 
 def codes(question: str) -> list[re.Pattern[str]]:
-    """What *question* names by a code of letters and digits; each finds it in a text that `written` gave.
+    """What *question* names by a code of letters and digits; each finds it in a text that `plain_hyphens` gave.
 
-    >>> text = written("See F.47, WRN\u20114471.")
+    >>> text = plain_hyphens("See F.47, WRN\u20114471.")
     >>> [code.search(text) is not None for code in codes("Is F.4 or WRN-4471 a 24-hour code?")]
     [False, True]
     """
-    found = _WRITTEN.findall(written(_QUOTED.sub(" ", question)))
+    found = _WRITTEN.findall(plain_hyphens(_QUOTED.sub(" ", question)))
     return [_bounded(word) for word in found if _is_code(word)]
 
 
 def verbatim(question: str) -> list[re.Pattern[str]]:
     """What else it names as it is written: quotations, sections, names in programs, addresses, numbers of 4 digits.
 
-    >>> [each.search(written("By § 9(3) it holds.")) is not None for each in verbatim("What does § 9 (3) say?")]
+    >>> [each.search(plain_hyphens("By § 9(3) it holds.")) is not None for each in verbatim("What does § 9 (3) say?")]
     [True]
     """
-    plain = written(question)
+    plain = plain_hyphens(question)
     found = [*_QUOTED.findall(plain), *_SECTION.findall(plain)]
     rest = _PHONE.sub(" ", _SECTION.sub(" ", _QUOTED.sub(" ", plain)))
     found += [
@@ -67,7 +67,7 @@ def verbatim(question: str) -> list[re.Pattern[str]]:
     return [*spaced, *(_bounded(word) for word in found if not _is_code(word))]
 
 
-def written(text: str) -> str:
+def plain_hyphens(text: str) -> str:
     """*text* with plain hyphens and blanks."""
     return text.translate(_HYPHENS)
 
@@ -85,12 +85,12 @@ def _bounded(term: str) -> re.Pattern[str]:
     return re.compile(before + r"\s*".join(parts) + behind, re.IGNORECASE)
 
 
-def stem(word: str) -> str:
+def rough_root(word: str) -> str:
     """A crude common root: endings are cut while at least three letters stay, doubled last letters are made single.
 
     Rough on purpose: it only ever compares words of a question with words of a few chunks.
 
-    >>> [stem(word) for word in ("running", "runs", "promoted", "promotion", "replicas", "certificate", "8443")]
+    >>> [rough_root(word) for word in ("running", "runs", "promoted", "promotion", "replicas", "certificate", "8443")]
     ['run', 'run', 'promot', 'promot', 'replica', 'certificat', '8443']
     """
     if not word.isalpha() or not word.isascii():
@@ -104,10 +104,10 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 4 and word[-1] == "e" else word
 
 
-def words(text: str) -> Iterator[str]:
+def every_word(text: str) -> Iterator[str]:
     """Every word of *text* in order, stop words included, folded to lower case without accents, camelCase cut.
 
-    >>> list(words("Müller's getPort()"))
+    >>> list(every_word("Müller's getPort()"))
     ['muller', 's', 'get', 'port']
     """
     plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
@@ -121,7 +121,7 @@ def roots(text: str) -> list[str]:
     >>> roots("How long does the promotion take?")
     ['long', 'promot', 'tak']
     """
-    return [stem(word) for word in words(text) if word not in STOP_WORDS]
+    return [rough_root(word) for word in every_word(text) if word not in STOP_WORDS]
 
 
 _FIRST = re.compile(r"^(#[0-9a-f]{4,64}) \[[A-Z]*\d+\] ", re.MULTILINE)
