@@ -35,6 +35,7 @@ SPECIAL_TOKENS = (
     16  # what a model adds around a text ([CLS], [SEP], …) and a margin for tokenizers that differ slightly
 )
 TEXTRACT = "textract"  # as OCR_URL: Amazon's service, by the function's own role
+FUNCTION = "lambda:"  # before the name of a function of the stack that runs models, called by the function's own role
 BUCKET_URL = "s3://"  # the index in the state bucket
 DOCUMENT_KEY = "config/settings.json"
 """The deployment's settings document in the state bucket."""
@@ -62,7 +63,9 @@ HTTP = "https?://.+"
 TEXT = matching(".+", "a text")
 URL = matching(HTTP, "an address that starts with http:// or https://")
 BEDROCK = r"bedrock(?::([a-z]{2,3}(?:-[a-z]+)+-\d))?"
-MODEL_URL = matching(f"{BEDROCK}|{HTTP}", "bedrock, bedrock:REGION, or an address that starts with http:// or https://")
+ADDRESS = "an address that starts with http:// or https://"
+MODEL_URL = matching(f"{BEDROCK}|{FUNCTION}.+|{HTTP}", f"bedrock, bedrock:REGION, lambda:FUNCTION, or {ADDRESS}")
+READER_URL = matching(f"{FUNCTION}.+|{HTTP}", f"lambda:FUNCTION, or {ADDRESS}")
 INDEX = matching(f"s3://|{HTTP}", "s3:// alone, for the index in STATE_BUCKET, or the URL of an OpenSearch")
 OCR = matching(f"{TEXTRACT}|{HTTP}", "textract, or an address that starts with http:// or https://")
 JWKS = matching(r"https://.+|http://(127\.0\.0\.1|localhost):.+", "an address that starts with https://")
@@ -156,7 +159,7 @@ class Settings(Tunables):
     )
     rerank_api_key: str | None = setting(None, SECRET, "Key of the reranker", STACK)
     rerank_model: str | None = setting(None, TEXT, "Its model; if unset the reranker's default")
-    reader_url: str | None = setting(None, URL, "A reader with `POST /read`, up to and with /v1", STACK)
+    reader_url: str | None = setting(None, READER_URL, "A reader with `POST /read`, up to and with /v1", STACK)
     reader_api_key: str | None = setting(None, SECRET, "Key of the reader", STACK)
     reader_version: str | None = setting(None, TEXT, "Version that its model must have; if unset any")
 

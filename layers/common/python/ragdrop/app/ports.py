@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ragdrop.config import TEXTRACT, Settings, bedrock_region
+from ragdrop.config import FUNCTION, TEXTRACT, Settings, bedrock_region
 from ragdrop.domain.models import BEDROCK_RERANKERS
 from ragdrop.errors import ConfigurationError
 
@@ -360,9 +360,23 @@ class Ports:
     def _http(self, url: str, key: str | None, timeout_s: float) -> OpenAiHttp:
         from ragdrop.models.http import OpenAiHttp
 
+        if url.startswith(FUNCTION):
+            return self._function_http(url.removeprefix(FUNCTION), timeout_s)
         secret = _secret(key)
         renewed = partial(secret, renew=True)
         return OpenAiHttp(url, api_key=secret, renewed_key=renewed, timeout_s=timeout_s, retries=self._retries())
+
+    def _function_http(self, name: str, timeout_s: float) -> OpenAiHttp:
+        """A client whose requests a function of the stack answers, called by this one's role."""
+        import httpx
+
+        from ragdrop.models.function_transport import BASE_URL, FunctionTransport
+        from ragdrop.models.http import OpenAiHttp
+        from ragdrop.stores.aws.clients import client
+
+        transport = httpx.Client(transport=FunctionTransport(name, client("lambda")))
+        no_key, retries = _secret(None), self._retries()
+        return OpenAiHttp(BASE_URL, api_key=no_key, timeout_s=timeout_s, client=transport, retries=retries)
 
     def _bedrock(self, region: str, timeout_s: float, *, path: str = "/model") -> OpenAiHttp:
         """A client of bedrock-runtime that signs with the role's credentials."""

@@ -58,19 +58,16 @@ class OpenAiEmbedder(BatchEmbedder):
         super().__init__(batch_size=batch_size, concurrency=concurrency)
         self._http = http
 
-    def embed(
-        self,
-        texts: list[str],
-        space: EmbeddingSpace,
-        deadline: Deadline,
-        *,
-        asking: bool,  # noqa: ARG002 - the prefixes say it
-    ) -> list[Vector]:
+    def embed(self, texts: list[str], space: EmbeddingSpace, deadline: Deadline, *, asking: bool) -> list[Vector]:
         body = {"model": space.model, "input": texts, "encoding_format": "base64"}
         try:
             response = self._http.post("/embeddings", body, deadline, stage="embed")
         except httpx.TransportError as exc:
             raise EmbeddingServiceError(unreached(exc, "the embedding service"), service=SERVICE) from exc
+        if response.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE and len(texts) > 1:
+            half = len(texts) // 2
+            halves = [self.embed(each, space, deadline, asking=asking) for each in (texts[:half], texts[half:])]
+            return halves[0] + halves[1]
         if response.status_code == httpx.codes.NOT_FOUND:
             raise missing_model(response, space.model, service=SERVICE, setting="EMBEDDING_MODEL")
         if response.status_code != httpx.codes.OK:

@@ -154,7 +154,9 @@ def _used_its_time(exc: httpx.TransportError) -> bool:
 
 
 def _cut(response: httpx.Response) -> None:
-    """End a response that another thread still reads: its next read fails."""
+    """End a response that another thread still reads: its next read fails.  One that came whole has no connection."""
+    if "network_stream" not in response.extensions:
+        return
     connection = response.extensions["network_stream"].get_extra_info("socket")
     with suppress(OSError):  # it has just ended
         connection.shutdown(socket.SHUT_RDWR)

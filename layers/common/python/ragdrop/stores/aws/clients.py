@@ -25,7 +25,7 @@ READ_TIMEOUT_S = 5  # of one read of the socket, not of a whole large object
 MAX_ATTEMPTS = 3  # the first one included; the SDK has a budget for the others
 # Questions wait for tables and for the state bucket: an item takes milliseconds, the first byte of an object less
 # than a second, so that two tries fit the deadline (by service: seconds of a read, attempts)
-PROMPT = {"dynamodb": (2, 2), "s3": (4, 2)}
+PROMPT = {"dynamodb": (2, 2), "s3": (4, 2), "lambda": (60, 1)}  # of lambda: whoever waits has the deadline, and retries
 _MISSING = frozenset(
     {
         "ResourceNotFoundException",  # DynamoDB
