@@ -7,7 +7,9 @@ INDEX ?= bucket
 # The local models: english, multilingual (72 MB of weights more), or ocr (english, and a recogniser of text in
 # pictures, 330 MB more). Each has its own stack, too.
 MODEL ?= english
-STACK = RAGDROP_LOCAL_MODEL=$(MODEL) .venv/bin/python -m localstack
+# Where they run: here, in a server, or as on AWS in the template's function (MODELS=function, english alone).
+MODELS ?= server
+STACK = RAGDROP_LOCAL_MODEL=$(MODEL) RAGDROP_MODELS=$(MODELS) .venv/bin/python -m localstack
 MODEL_ENV = $(if $(filter multilingual ocr,$(MODEL)),.local/env/$(MODEL)/.ready)
 UV = .venv/bin/uv
 ENVS = .venv/.ready $(patsubst %,.local/env/%/.ready,ministack sam models schemathesis pipx)
@@ -157,6 +159,7 @@ lock: .venv/.uv ## resolve every requirements file again
 	@$(COMPILE) --upgrade -c layers/common/python/requirements.txt functions/mcp/requirements.in -o functions/mcp/requirements.txt
 	@$(COMPILE) --upgrade -c layers/common/python/requirements.txt -c functions/mcp/requirements.txt functions/generate/requirements.in -o functions/generate/requirements.txt
 	@$(COMPILE) --upgrade -c layers/common/python/requirements.txt -c functions/mcp/requirements.txt functions/query/requirements.in -o functions/query/requirements.txt
+	@$(COMPILE) --upgrade --no-deps -c requirements/models.txt functions/models/requirements.in -o functions/models/requirements.txt
 	@$(COMPILE) --upgrade requirements/dev.in -o requirements/dev.txt
 	@$(COMPILE) --upgrade requirements/ministack.in -o requirements/ministack.txt
 	@$(COMPILE) --upgrade requirements/sam.in -o requirements/sam.txt

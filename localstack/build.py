@@ -104,11 +104,20 @@ BUILD_TIMEOUT_S = 600
 RELEASE_CHARACTERS = 32
 
 
-def build_digest(runtime: str = "", processor: str = "") -> str:
-    """SHA-256 over all that the build reads: templates, functions, layers, runtime and processor (this machine's)."""
-    digest = hashlib.sha256(f"{runtime or python_runtime()} {processor or architecture()}".encode())
+MODELS_FOR = "MODELS_FOR"  # the variable that functions/models/Makefile reads: a processor, native or none
+MODELS_PYTHON = "python3.13"  # the runtime of the function models
+NO_MODELS = "none"
+READER_CARD = REPOSITORY / "models/reader/reader.json"  # it has the checksum of the model
+
+
+def build_digest(runtime: str = "", processor: str = "", models: str = "") -> str:
+    """SHA-256 over all that the build reads: templates, functions, layers, runtime and processor (this machine's).
+
+    *models* is what the function models is built for: the processor, `native` or `none`.
+    """
+    digest = hashlib.sha256(f"{runtime or python_runtime()} {processor or architecture()} {models}".encode())
     folders = [_files(REPOSITORY / folder) for folder in ("functions", "layers", "templates")]
-    for path in (TEMPLATE, *(each for each in chain(*folders) if "__pycache__" not in each.parts)):
+    for path in (TEMPLATE, READER_CARD, *(each for each in chain(*folders) if "__pycache__" not in each.parts)):
         content = path.read_bytes()
         digest.update(f"{path.relative_to(REPOSITORY)} {len(content)}\n".encode())
         digest.update(content)
@@ -120,8 +129,8 @@ def is_built(digest: str) -> bool:
     return STAMP.exists() and STAMP.read_text() == digest and (BUILD / "build/template.yaml").exists()
 
 
-def build(home: Home, digest: str) -> None:
-    """Build functions and layer for this interpreter.
+def build(home: Home, digest: str, models: str = NO_MODELS) -> None:
+    """Build functions and layer for this interpreter; *models* is `native` where the function models is needed.
 
     Raises LaunchError if sam failed; the message has the end of its output.
     """
@@ -129,7 +138,8 @@ def build(home: Home, digest: str) -> None:
     FOR_AWS.unlink(missing_ok=True)
     log = home.logs / "sam-build.log"
     overrides = [f"PythonRuntime={python_runtime()}", f"Architecture={architecture()}"]
-    run_sam(["build", "--cached", "--parallel", "--parameter-overrides", *overrides], log=log, environment={})
+    arguments = ["build", "--parallel", *cache_for(models), "--parameter-overrides", *overrides]
+    run_sam(arguments, log=log, environment={MODELS_FOR: models})
     folder = BUILD / "build"
     trim(folder)
     with ThreadPoolExecutor() as pool:
@@ -152,6 +162,11 @@ def with_release(template: str, release: str) -> str:
     if count != 1:
         raise LaunchError("the built template has no variable RELEASE: build it again")
     return changed
+
+
+def cache_for(models: str) -> list[str]:
+    """Options of sam for a separate cache: it does not see the variable that decides what *models* are built for."""
+    return ["--cached", "--cache-dir", str(BUILD / ("cache" if models == NO_MODELS else f"cache-{models}"))]
 
 
 def archive(folder: Path) -> None:
@@ -257,12 +272,20 @@ def build_for_aws(environment: str, options: Sequence[str]) -> None:
         stamp.unlink(missing_ok=True)
     target = target_of(parameters_of(tomllib.loads(CONFIG.read_text("utf-8")), environment))
     overrides = ["--parameter-overrides", *(f"{name}={value}" for name, value in target.items())]
-    run_sam(["build", "--config-env", environment, *overrides, *options], log=BUILD / "build.log", environment={})
-    folder = BUILD / "build"
-    if wrong := misbuilt(folder, target):
+    processor = target["Architecture"]
+    arguments = ["build", "--config-env", environment, *cache_for(processor), *overrides, *options]
+    run_sam(arguments, log=BUILD / "build.log", environment={MODELS_FOR: processor})
+    folder, models = BUILD / "build", BUILD / "build/ModelsFunction"
+    for_models = {**target, "PythonRuntime": MODELS_PYTHON}
+    parts = [each for each in folder.iterdir() if each.is_dir() and each != models]
+    if wrong := [*chain(*(misbuilt(each, target) for each in parts)), *misbuilt(models, for_models)]:
         aimed = f"{target['PythonRuntime']} on {target['Architecture']}"
         raise LaunchError(f"{len(wrong)} native modules were not built for {aimed}, such as {wrong[0]}")
     trim(folder, interpreter_of(target["PythonRuntime"]) or sys.executable)
+    if python := interpreter_of(MODELS_PYTHON):
+        compile_modules(models, python)
+    else:
+        sys.stderr.write(f"No {MODELS_PYTHON} is on the PATH: the function models compiles its modules as it starts.\n")
     template = folder / "template.yaml"
     text = with_release(template.read_text("utf-8"), build_digest(*target.values())[:RELEASE_CHARACTERS])
     template.write_text(pinned(text, target), "utf-8")

@@ -34,6 +34,8 @@ INDEXES = ("bucket", "opensearch")  # the first is the default
 PROCESSES = max(2, os.cpu_count() or 2)  # of a function at once: each unpacks and imports all that it needs
 BUCKET_URL = "s3://"
 CONFIG = REPOSITORY / "samconfig.toml"
+MODELS = "RAGDROP_MODELS"  # the variable by which `make up MODELS=function` asks for the function of the template
+IN_FUNCTION = "function"
 
 # Environment variable -> template parameter, passed on unchanged.  Other settings go into the settings document.
 PASSED_ON = {
@@ -86,6 +88,8 @@ def local_model_of(environment: Mapping[str, str]) -> str:
 class LaunchOptions:
     """Addresses that the caller named; None means the local stand-in: for the index, a new OpenSearch node.
 
+    With *in_function* models that the caller names no address for run in the stack's own function, as on AWS.
+
     *bind* is where local servers listen, *models_host* how functions name this machine, where the caller says so.
     """
 
@@ -99,18 +103,20 @@ class LaunchOptions:
     bind: str = HOST
     models_host: str = ""
     reader: Path = REPOSITORY / "models/reader"
+    in_function: bool = False
 
     @property
     def serves_reader(self) -> bool:
         """Whether the reader, which reads English, runs here: its model is there, and the caller named no other."""
         is_possible = "READER_URL" not in self.passed_on and self.local_model.environment == "models"
-        return is_possible and (self.reader / "reader.onnx").exists()
+        return not self.in_function and is_possible and (self.reader / "reader.onnx").exists()
 
     @property
     def model_servers(self) -> dict[str, tuple[str, list[str]]]:
         """By the name of a local server: its environment, and what it serves as the caller named no other for it."""
-        served = ["--embedding", self.local_model.name] if self.embedding_url is None else []
-        served += ["--answerer"] if self.chat_url is None else []
+        here = not self.in_function
+        served = ["--embedding", self.local_model.name] if here and self.embedding_url is None else []
+        served += ["--answerer"] if here and self.chat_url is None else []
         served += ["--reader", str(self.reader)] if self.serves_reader else []
         servers = {"models": (self.local_model.environment, served)} if served else {}
         if self.local_model.with_ocr and "OCR_URL" not in self.passed_on:
@@ -127,6 +133,7 @@ class LaunchOptions:
         passed = {parameter: self.passed_on.get(name, "") for name, parameter in PASSED_ON.items()}
         return {
             "IngestConcurrency": str(PROCESSES),
+            "ReaderUrl": "" if self.in_function else "none",
             **{name: value for name, value in passed.items() if value},
             **local,
             "PythonRuntime": python_runtime(),
@@ -207,6 +214,9 @@ def read_launch_options(environment: Mapping[str, str], *, index: str) -> Launch
 
     Raises LaunchError if a model service is named without what has to be known of its model.
     """
+    in_function = environment.get(MODELS) == IN_FUNCTION
+    if in_function and local_model_of(environment) != "english":
+        raise LaunchError(f"MODELS={IN_FUNCTION} has the english model alone: leave MODEL out.")
     embedding_url = environment.get("EMBEDDING_URL") or None
     chat_url = environment.get("CHAT_URL") or None
     needed = ["EMBEDDING_MODEL", "EMBEDDING_DIMENSION"] if embedding_url else []
@@ -232,6 +242,7 @@ def read_launch_options(environment: Mapping[str, str], *, index: str) -> Launch
         emulator_url=named_emulator(environment),
         bind=bind_address(environment),
         models_host=environment.get(MODELS_HOST, ""),
+        in_function=in_function,
     )
 
 

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any
 
 from localstack import opensearch, services
-from localstack.build import build, build_digest, is_built
+from localstack.build import NO_MODELS, build, build_digest, is_built
 from localstack.deploy import (
     Emulated,
     defaults_of,
@@ -149,10 +149,11 @@ class Launcher:
 
     def _build(self) -> str:
         with exclusive(BUILD / "build.lock"):
-            digest = build_digest()
+            models = "native" if self.options.in_function else NO_MODELS
+            digest = build_digest(models=models)
             if not is_built(digest):
                 with self.progress.step("sam build"):
-                    build(self.home, digest)
+                    build(self.home, digest, models)
         return digest
 
     def _deploy(
@@ -162,8 +163,8 @@ class Launcher:
         environment = services.aws_environment(endpoint_url)
         emulated = Emulated(endpoint_url, environment, stack_name_of(self.home))
         local = {name: f"http://{HOST}:{port}/v1" for name, port in ports.items()}
-        embedding_url = self.options.embedding_url or local["models"]
-        chat_url = self.options.chat_url or local["models"]
+        embedding_url = self.options.embedding_url or local.get("models", "")  # empty: the stack's own function
+        chat_url = self.options.chat_url or local.get("models", "")
         named = self.options.parameters(index_url=index_url, embedding_url=embedding_url, chat_url=chat_url)
         parameters = defaults_of(TEMPLATE.read_text("utf-8")) | named
         parameters |= {"OcrUrl": local["ocr"]} if "ocr" in local else {}

@@ -7,6 +7,9 @@ import yaml
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
+MODELS = {"ModelsRole", "ModelsFunction"}
+"""Of the function that has no settings, no data and no network, unlike all others: test_template_models.py."""
+
 Resource = dict[str, Any]
 
 

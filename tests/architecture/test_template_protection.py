@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.architecture.cloudformation import Resource, of_type, read_template
+from tests.architecture.cloudformation import MODELS, Resource, of_type, read_template
 
 KEY, NOTHING = {"Ref": "KmsKeyArn"}, {"Ref": "AWS::NoValue"}
 
@@ -45,7 +45,7 @@ def test_every_function_may_use_the_key_and_no_other(resources: dict[str, Resour
     policy = resources["KmsKeyPolicy"]["Properties"]
     (statement,) = policy["PolicyDocument"]["Statement"]
 
-    assert {role["Ref"] for role in policy["Roles"]} == set(of_type(resources, "AWS::IAM::Role"))
+    assert {role["Ref"] for role in policy["Roles"]} == set(of_type(resources, "AWS::IAM::Role")) - MODELS
     assert (statement["Action"], statement["Resource"]) == (["kms:Decrypt", "kms:GenerateDataKey"], KEY)
 
 
@@ -54,12 +54,13 @@ def test_managed_policies_are_for_what_has_no_narrower_resource_and_their_networ
 ) -> None:
     placed, nowhere = with_and_without(template["Globals"]["Function"]["VpcConfig"], "HasVpc")
     (denied,) = resources["NetworkPolicy"]["Properties"]["PolicyDocument"]["Statement"]
-    functions = of_type(resources, "AWS::Serverless::Function")
+    functions = set(of_type(resources, "AWS::Serverless::Function")) - MODELS
+    roles = of_type(resources, "AWS::IAM::Role")
 
     assert placed == {"SubnetIds": {"Ref": "VpcSubnetIds"}, "SecurityGroupIds": {"Ref": "VpcSecurityGroupIds"}}
     assert nowhere == NOTHING
-    for name, role in of_type(resources, "AWS::IAM::Role").items():
-        managed = {each["Fn::If"][0]: each["Fn::If"][1:] for each in role["ManagedPolicyArns"]}
+    for name in roles.keys() - MODELS:
+        managed = {each["Fn::If"][0]: each["Fn::If"][1:] for each in roles[name]["ManagedPolicyArns"]}
         assert set(managed) == {"HasVpc", "HasTracing"}, name
         for condition, policy in (
             ("HasVpc", "AWSLambdaENIManagementAccess"),
@@ -70,7 +71,7 @@ def test_managed_policies_are_for_what_has_no_narrower_resource_and_their_networ
             assert (given["Fn::Sub"].rpartition("/")[2], none) == (policy, NOTHING), name
     assert denied["Effect"] == "Deny"
     sources = denied["Condition"]["ArnEquals"]["lambda:SourceFunctionArn"]
-    assert {source["Fn::GetAtt"].removesuffix(".Arn") for source in sources} == set(functions)
+    assert {source["Fn::GetAtt"].removesuffix(".Arn") for source in sources} == functions
 
 
 def test_traces_are_taken_by_a_layer_of_aws_where_its_parameter_names_one(template: Resource) -> None:

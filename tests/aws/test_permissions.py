@@ -18,6 +18,7 @@ BY_OTHERS = {
     "kms:": "S3, SQS and DynamoDB, with the function's role, under a key of one's own",
     "secretsmanager:": "the first use of a secret: tests/unit/wiring",
     "ssm:": "the first use of a secret: tests/unit/wiring",
+    "lambda:": "texts, where no endpoint is named: tests/contract/test_models_function.py, over a fake",
     "textract:": "ingest, where OcrUrl is textract: tests/unit/models/test_text_recognizers.py, over a fake",
     "bedrock:": "signed requests, where a model's address is bedrock: tests/aws/test_bedrock_rights.py",
     "es:": "signed requests: tests/opensearch/test_opensearch_rights.py",

@@ -1,0 +1,96 @@
+"""What the build makes of the function `models`: within Lambda's limit for both processors, and running here."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ragdrop.models.answerer import MODEL as ANSWERER
+from tests.aws.runtime_api import RuntimeApi
+from tests.aws.test_runtime import OF_THE_CLIENT, PROGRAM
+from tests.integration.test_built_functions import LAYER_LIMIT_BYTES
+from tests.stacks import REPOSITORY
+
+pytestmark = pytest.mark.long
+
+LIMIT_BYTES = 250 * 1024 * 1024  # of a function with its layers, unzipped: AWS counts 262,144,000
+COMPILED_BYTES = 12_000_000  # what `make build` adds: compiled modules
+EMBEDDING = "all-MiniLM-L6-v2"
+LAYER = REPOSITORY / "layers/common/python"
+
+
+def built(processor: str, folder: Path) -> Path:
+    """What functions/models/Makefile makes for *processor*, in *folder*."""
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "ARTIFACTS_DIR": str(folder),
+        "MODELS_FOR": processor,
+    }
+    done = subprocess.run(
+        ["make", "--silent", "build-ModelsFunction"],
+        cwd=REPOSITORY / "functions/models",
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2_000:]
+    return folder
+
+
+@pytest.mark.parametrize(("processor", "machine"), [("x86_64", "x86_64"), ("arm64", "aarch64")])
+def test_function_and_layer_are_within_lambdas_limit(processor: str, machine: str, tmp_path: Path) -> None:
+    folder = built(processor, tmp_path)
+    files = [path for path in folder.rglob("*") if path.is_file()]
+
+    assert sum(path.stat().st_size for path in files) + LAYER_LIMIT_BYTES + COMPILED_BYTES < LIMIT_BYTES
+    [engine] = [path.name for path in files if path.name.startswith("onnxruntime_pybind11_state")]
+    assert f"cpython-313-{machine}" in engine
+
+
+def test_without_models_the_build_is_the_handler_alone(tmp_path: Path) -> None:
+    assert [path.name for path in built("none", tmp_path).iterdir()] == ["app.py"]
+
+
+@pytest.mark.enable_socket
+def test_the_function_answers_under_the_runtime_client_with_nothing_else_on_the_path(tmp_path: Path) -> None:
+    folder = built("native", tmp_path / "function")
+    client = tmp_path / "client"
+    client.mkdir()
+    for name in OF_THE_CLIENT:
+        spec = importlib.util.find_spec(name)
+        assert spec is not None
+        assert spec.origin is not None
+        path = Path(spec.origin)
+        path = path.parent if path.name == "__init__.py" else path
+        (client / path.name).symlink_to(path)
+    api = RuntimeApi()
+    program = PROGRAM.format(paths=[str(folder), str(LAYER), str(client)])
+    environment = {"AWS_LAMBDA_RUNTIME_API": api.address, "LAMBDA_TASK_ROOT": str(folder)}
+    process = subprocess.Popen([sys.executable, "-I", "-S", "-c", program], env=environment, cwd=folder)
+    api.pids.append(process.pid)
+    try:
+        embedded, read, listed = (
+            json.loads(api.invoke(event).body)
+            for event in (
+                {"path": "/embeddings", "body": {"input": ["the pump", "soup"]}},
+                {"path": "/read", "body": {"pairs": [["Where is the pump?", "The pump stands in the cellar."]]}},
+                {"path": "/models"},
+            )
+        )
+    finally:
+        process.kill()
+        process.wait(10)
+        api.close()
+
+    assert [len(each["embedding"]) for each in embedded["body"]["data"]] == [384, 384]
+    assert read["body"]["data"][0]["relevance"] > 0.5
+    assert [each["id"] for each in listed["body"]["data"]] == [EMBEDDING, "ragdrop-reader", ANSWERER]
