@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.models.reader import MODEL
+from ragdrop.models.cached_reader import MODEL
 from testing.memory_services import WordReader
 
 VERSION = "1"

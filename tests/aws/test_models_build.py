@@ -27,6 +27,7 @@ LAYER = REPOSITORY / "layers/common/python"
 
 def built(processor: str, folder: Path) -> Path:
     """What functions/models/Makefile makes for *processor*, in *folder*."""
+    folder.mkdir(exist_ok=True)
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

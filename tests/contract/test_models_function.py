@@ -126,7 +126,7 @@ def test_the_answerer_quotes_and_cites_whole_and_where_a_stream_is_asked_for(fun
 def test_the_models_are_listed(functions: MemoryFunctions) -> None:
     found = OpenAiModelList(http_over(functions), service="chat").models(Deadline.after(5))
 
-    assert found == {"words", READER, ANSWERER}
+    assert found == frozenset({"words", READER, ANSWERER})
 
 
 def test_another_model_than_the_functions_own_is_not_found(functions: MemoryFunctions) -> None:

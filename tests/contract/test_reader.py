@@ -15,8 +15,9 @@ from groundcheck import Passage
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DeadlineError, ReaderError
 from ragdrop.generate.citations import VerifyAnswer
+from ragdrop.models.cached_reader import MAX_PAIRS, MODEL
 from ragdrop.models.http import OpenAiHttp
-from ragdrop.models.reader import MAX_PAIRS, MODEL, HttpReader
+from ragdrop.models.reader import HttpReader
 from ragdrop.ports.model_services import Reader, Reading
 from ragdrop.resilience.breakers import Retries
 from testing.memory_services import WordReader

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from localstack.build import STRIPPED_FROM_BYTES, loadable, misbuilt, strip, target_of, trim
+from localstack.build import STRIPPED_FROM_BYTES, build_digest, cache_for, loadable, misbuilt, strip, target_of, trim
 from localstack.processes import LaunchError
 
 
@@ -107,3 +107,8 @@ def test_a_module_of_another_python_or_processor_is_found(
 def test_a_profile_that_names_a_python_which_is_not_installed_is_refused() -> None:
     with pytest.raises(LaunchError, match=r"python3\.99, which is not on the PATH"):
         target_of({"PythonRuntime": "python3.99"})
+
+
+def test_builds_with_and_without_models_are_not_mistaken_for_each_other() -> None:
+    assert build_digest(models="none") != build_digest(models="native")
+    assert cache_for("none") != cache_for("native")

@@ -115,6 +115,32 @@ def test_the_reader_is_served_where_its_model_is_there_reads_the_language_and_no
     assert all("--reader" not in each.model_servers["models"][1] for each in options[1:])
 
 
+def test_models_in_the_stacks_function_need_no_server_and_no_address() -> None:
+    options = read_launch_options({"RAGDROP_MODELS": "function"}, index="bucket")
+
+    parameters = options.parameters(index_url="s3://", embedding_url="", chat_url="")
+
+    assert (options.model_servers, options.serves_reader) == ({}, False)
+    assert [parameters[name] for name in ("EmbeddingUrl", "ChatUrl", "ReaderUrl")] == ["", "", ""]
+
+
+def test_a_model_that_is_named_does_not_run_in_the_function() -> None:
+    environment = {"RAGDROP_MODELS": "function", "CHAT_URL": "http://c/v1", "CHAT_MODELS": "m", "READER_URL": "none"}
+
+    parameters = parameters_for(environment)
+
+    assert [parameters[name] for name in ("ChatUrl", "ReaderUrl")] == ["http://c/v1", "none"]
+
+
+def test_a_local_model_that_the_function_does_not_have_is_refused() -> None:
+    with pytest.raises(LaunchError, match="MODELS=function has the english model alone: leave MODEL out"):
+        read_launch_options({"RAGDROP_MODELS": "function", "RAGDROP_LOCAL_MODEL": "multilingual"}, index="bucket")
+
+
+def test_a_stack_with_a_model_server_makes_no_function() -> None:
+    assert parameters_for({})["ReaderUrl"] == "none"
+
+
 def test_opensearch_without_an_address_asks_for_its_own_node() -> None:
     assert read_launch_options({}, index="opensearch").index_url is None
 

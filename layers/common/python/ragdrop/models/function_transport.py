@@ -31,7 +31,7 @@ class FunctionTransport(httpx.BaseTransport):
 
     Args:
         function: Name, alias included, such as `ragdrop-models:live`.
-        client: A low-level client of Lambda, which does not try again by itself.
+        client: A low-level client of Lambda, which makes one attempt a call.
     """
 
     def __init__(self, function: str, client: Any) -> None:
