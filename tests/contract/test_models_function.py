@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -121,6 +122,16 @@ def test_the_answerer_quotes_and_cites_whole_and_where_a_stream_is_asked_for(fun
     assert "Its secret code is QX-5521. [1]" in whole.text
     assert isinstance(last, Completion)
     assert "".join(map(str, pieces)) == last.text == whole.text
+
+
+def test_an_answer_that_came_whole_may_be_read_after_the_deadline(functions: MemoryFunctions) -> None:
+    chat = OpenAiChatModel(http_over(functions), models=[ANSWERER])
+
+    stream = chat.stream(MESSAGES, max_tokens=200, deadline=Deadline.after(0.5))
+    first = next(iter(stream))
+    time.sleep(0.6)
+
+    assert [first, *stream][-1].text == first  # type: ignore[union-attr]
 
 
 def test_the_models_are_listed(functions: MemoryFunctions) -> None:
