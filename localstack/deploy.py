@@ -42,6 +42,7 @@ from ragdrop_cli.invoke import filled_in
 
 FOLDER = re.compile(r"^( +(?:CodeUri|ContentUri): \w+)$", re.MULTILINE)
 CONCURRENCY = re.compile(r"MaximumConcurrency:\s+Ref: IngestConcurrency")
+FIRST_PART = re.compile(r"Fn::Select:\s+- 0\s+- Fn::Split:\s+- ['\"]?:['\"]?\s+- Ref: (\w+)")
 GATEWAY_RESPONSES = "x-amazon-apigateway-gateway-responses"
 
 
@@ -132,6 +133,16 @@ def with_concurrency(template: str, concurrency: str) -> str:
     return CONCURRENCY.sub(f"MaximumConcurrency: {int(concurrency)}", template)
 
 
+def with_first_parts(template: str, parameters: Mapping[str, str]) -> str:
+    r"""The built template with what conditions take from the start of a parameter: the emulator does not split there.
+
+    >>> condition = "- Fn::Select:\n  - 0\n  - Fn::Split:\n    - ':'\n    - Ref: ChatUrl\n"
+    >>> with_first_parts(condition, {"ChatUrl": "bedrock:eu-west-1"})
+    "- 'bedrock'\n"
+    """
+    return FIRST_PART.sub(lambda found: f"'{parameters[found[1]].partition(':')[0]}'", template)
+
+
 def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str], release: str) -> None:
     """Deploy the build with *parameters* as *release*, then fix what the emulator leaves out.
 
@@ -140,7 +151,7 @@ def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str], releas
     built = BUILD / "build/template.yaml"
     template = built.with_name(f"template-{home.name}.yaml")
     text = with_release(built.read_text("utf-8"), release)
-    text = with_concurrency(text, parameters["IngestConcurrency"])
+    text = with_first_parts(with_concurrency(text, parameters["IngestConcurrency"]), parameters)
     template.write_text(FOLDER.sub(r"\1.zip", text), "utf-8")  # packed folders in place of the folders
     arguments = ["deploy", "--config-file", str(REPOSITORY / "samconfig.toml"), "--config-env", "local"]
     arguments += ["--stack-name", emulated.stack_name, "--no-progressbar", "--template-file", str(template)]
