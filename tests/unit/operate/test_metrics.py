@@ -12,7 +12,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import ModelCall
 from ragdrop.domain.retrieval import Query
 from ragdrop.errors import DatabaseError, EmbeddingServiceError, GenerationError
-from ragdrop.models.reader import CachedReader
+from ragdrop.models.cached_reader import CachedReader
 from ragdrop.ports.telemetry import UNITS
 from ragdrop.resilience.timing import note_call
 from testing.memory_services import WordReader
