@@ -13,7 +13,7 @@ LONGEST_S = 600.0  # from the first command to the answer about one's own notes
 
 def test_there_are_two_commands_and_they_answer_as_the_readme_shows(first_session: list[Typed]) -> None:
     demo, asked = first_session[:2]
-    shown = block_under(README, "What `make demo` prints at its end:", "text")
+    shown = block_under(README, "The first of them, as it is printed:", "text")
 
     assert len(block_under(README, "## Two commands").commands) == 2
     assert [line for line in shown.text.splitlines() if line not in demo.worked()] == []

@@ -1,7 +1,8 @@
-"""`make rehearse`: docs/deploy.md as a script, against the emulator, from a copy of the repository and an empty home.
+"""`make rehearse`: the guide to deployment as a script, against the emulator, from a copy and an empty home.
 
-It deploys by the guide, asks, changes a setting, upgrades and goes back, deletes the stack, deploys a second one with
-the documents of the first, loses its index and brings that back. At the end each command of the guide must have run.
+It deploys by the guide, with the models inside the stack, asks, changes a setting, upgrades and goes back, deletes the
+stack, deploys a second one with models behind a key and the documents of the first, loses its index and brings that
+back.  At the end each command of the guide must have run.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from localstack.launcher import Launcher, down
 from localstack.processes import HOST, LaunchError, tail
 from localstack.services import INHERITED, aws_environment, emulator, model_server
 
-GUIDE = REPOSITORY / "docs/deploy.md"
+GUIDE = tuple(REPOSITORY / "docs" / name for name in ("deploy.md", "deploy-choices.md"))
 TOOLS = {"sam": "sam", "aws": "awscli"}  # each in its environment
 STACK, SECOND, TENANT = "ragdrop-dev", "ragdrop-two", "acme"
 SECRET = "ssm:/ragdrop/openai"
 QUESTION = {"question": "What is the code of the pump?", "document": "team/pump.md"}
+OF_MODELS = ("Embedding", "Chat", "Reader", "Rerank")
 CODE = "QX-5521"
 NOTE = f"# Pump\n\nThe code of the pump is {CODE}.\n"
 BLOCK = re.compile(r"^```bash\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -156,10 +158,16 @@ class Rehearsal:
         printed = self.run('ragdrop ask "What is the code of the pump?" --vault team')
         self.expect("the code in the answer", CODE in printed and CODE, CODE)
 
-    def deploy_again(self, concurrency: str) -> None:
+    def deploy_again(self, concurrency: str, *, options: str = "") -> None:
         """`make deploy` with what changed."""
         self.patch(concurrency)
-        self.run("make deploy ENV=dev")
+        self.run(f"make deploy ENV=dev{options}")
+
+    def set_parameters(self, parameters: Mapping[str, str]) -> None:
+        """Give the profile these, in place of those it has."""
+        given = ", ".join(json.dumps(f"{name}={value}") for name, value in {"Stage": "dev", **parameters}.items())
+        profile = r'parameter_overrides = \[\n?\s*"Stage=dev"[^]]*\]'
+        self.change("samconfig.toml", profile, f"parameter_overrides = [{given}]")
 
 
 def started(place: Path, home: Home, progress: Progress) -> tuple[Rehearsal, dict[str, str]]:
@@ -194,6 +202,15 @@ def started(place: Path, home: Home, progress: Progress) -> tuple[Rehearsal, dic
     return Rehearsal(place, Emulated(aws["AWS_ENDPOINT_URL"], aws), environment, progress), parameters
 
 
+def inside(parameters: Mapping[str, str]) -> dict[str, str]:
+    """*parameters* without those of models: the stack then has them inside.
+
+    >>> inside({"ChatUrl": "http://127.0.0.1/v1", "ReaderUrl": "none", "Architecture": "arm64"})
+    {'Architecture': 'arm64'}
+    """
+    return {name: value for name, value in parameters.items() if not name.startswith(OF_MODELS)}
+
+
 def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     """The whole guide, in its order.
 
@@ -206,11 +223,7 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     """
     run, place = rehearsal.run, rehearsal.place
     concurrency = parameters["IngestConcurrency"]
-    run('aws ssm put-parameter --name /ragdrop/openai --type SecureString --value "$OPENAI_API_KEY"')
-    given = ", ".join(json.dumps(f"{name}={value}") for name, value in {"Stage": "dev", **parameters}.items())
-    rehearsal.change(
-        "samconfig.toml", r'parameter_overrides = \[\n  "Stage=dev",[^]]*\]', f"parameter_overrides = [{given}]"
-    )
+    rehearsal.set_parameters(inside(parameters))
     rehearsal.build()
     rehearsal.deploy_again(concurrency)
     rehearsal.connect(STACK)
@@ -226,7 +239,7 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     rehearsal.change(
         "samconfig.toml", "Stage=dev", 'Stage=dev", "OcrUrl=textract'
     )  # not one that makes the emulator's API again
-    rehearsal.deploy_again(concurrency)
+    rehearsal.deploy_again(concurrency, options=f" TENANT={TENANT}")
     rehearsal.expect("the changed setting is in force", rehearsal.in_force("query", "OCR_URL"), "textract")
 
     rehearsal.change("functions/query/app.py", r"\Z", "# the next release\n")
@@ -247,6 +260,8 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     run(f"aws cloudformation wait stack-delete-complete --stack-name {STACK}")
     rehearsal.expect("buckets that stayed", len(buckets & rehearsal.buckets()), len(buckets))
     rehearsal.change("samconfig.toml", rf'stack_name = "{STACK}"', f'stack_name = "{SECOND}"')
+    run('aws ssm put-parameter --name /ragdrop/openai --type SecureString --value "$OPENAI_API_KEY"')
+    rehearsal.set_parameters(parameters)
     rehearsal.deploy_again(concurrency)
     rehearsal.connect(SECOND, "--replace")
     [old] = [each for each in buckets if each.startswith(f"{STACK}-documents")]
@@ -298,12 +313,12 @@ def main() -> int:
             cleanup.callback(down, home, Progress(quiet=True))
             rehearsal, parameters = started(place, home, progress)
             rehearse(rehearsal, parameters)
-            missing = not_run(GUIDE.read_text("utf-8"), rehearsal.ran)
+            missing = not_run("\n".join(page.read_text("utf-8") for page in GUIDE), rehearsal.ran)
     except LaunchError as exc:
         sys.stderr.write(f"{exc}\n")
         return 1
     for command in missing:
-        sys.stderr.write(f"{GUIDE.name} has a command that was not rehearsed: {command}\n")
+        sys.stderr.write(f"the guide has a command that was not rehearsed: {command}\n")
     progress.say(f"Rehearsed {len(rehearsal.ran)} commands in {(time.monotonic() - begun) / 60:.1f} minutes.")
     return 1 if missing else 0
 
