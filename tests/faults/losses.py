@@ -192,6 +192,8 @@ def _segments_lost(*, which: slice, change: Callable[[bytes], bytes | None]) -> 
         retired = {each["Key"].removesuffix(".retired") for each in listed}
         names = [each for each in listed if each["Key"].endswith(".seg")]
         live = [each for each in names if each["Key"].removesuffix(".seg") not in retired]
+        of_index = max(live, key=lambda each: each["LastModified"])["Key"].rpartition("/")[0]  # not of one before
+        live = [each for each in live if each["Key"].startswith(f"{of_index}/")]
         live.sort(key=lambda each: int(each["Size"]), reverse=True)
         for each in live[which]:
             place = {"Bucket": bucket, "Key": each["Key"]}
