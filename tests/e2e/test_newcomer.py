@@ -9,11 +9,12 @@ from tests.e2e.documented import block_under
 from tests.e2e.newcomer import Typed
 
 LONGEST_S = 600.0  # from the first command to the answer about one's own notes
+ASKED = "one that a note answers, one that none does, one by a code"
 
 
 def test_there_are_two_commands_and_they_answer_as_the_readme_shows(first_session: list[Typed]) -> None:
     demo, asked = first_session[:2]
-    shown = block_under(README, "The first of them, as it is printed:", "text")
+    shown = block_under(README, f"`make demo` asks three questions: {ASKED}. The first:", "text")
 
     assert len(block_under(README, "## Two commands").commands) == 2
     assert [line for line in shown.text.splitlines() if line not in demo.worked()] == []
