@@ -7,7 +7,6 @@ second engine: it must send what the adapters send, and read what they read.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from ragdrop.models.http import OpenAiHttp
 from ragdrop.ports.model_services import Completion
 from ragdrop.resilience.timing import noted_calls
 from tests.bedrock_server import SAID, BedrockServer
-from tests.contract.bedrock_calls import (
+from tests.contract.bedrock.bedrock_calls import (
     BOTH_ROUTES,
     CLAUDE,
     COHERE,
@@ -35,8 +34,6 @@ from tests.contract.bedrock_calls import (
     MODEL,
     NOVA,
     TITAN,
-    Bedrock,
-    bedrock_in,
     embedder_of,
     soon,
     streamed,
@@ -47,38 +44,6 @@ from tests.contract.bedrock_calls import (
 SHAPES: dict[str, Any] = json.loads(Path(__file__).with_name("bedrock_shapes.json").read_text("utf-8"))
 
 REGION = "eu-west-1"
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Bedrock]:
-    with bedrock_in(REGION) as made:
-        yield made
-
-
-@pytest.fixture
-def server(running: Bedrock) -> BedrockServer:
-    made = running.server
-    made.requests.clear()
-    made.behaviours.clear()
-    made.refused, made.said = 0, SAID
-    return made
-
-
-@pytest.fixture
-def http(running: Bedrock, server: BedrockServer) -> OpenAiHttp:
-    del server
-    return running.http
-
-
-@pytest.fixture
-def chat(running: Bedrock, server: BedrockServer) -> BedrockChatModel:
-    del server
-    return running.chat()
-
-
-@pytest.fixture
-def by_boto3(running: Bedrock) -> Any:
-    return running.boto3
 
 
 # What is sent

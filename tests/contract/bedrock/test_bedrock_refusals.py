@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
@@ -34,8 +34,8 @@ from ragdrop.models.http import OpenAiHttp
 from ragdrop.ports.model_services import ModelStanding
 from ragdrop.stores.aws.clients import SignedEndpoint
 from ragdrop.stores.aws.deployment import BedrockCatalogue
-from tests.bedrock_server import AVAILABLE, SAID, BedrockServer, event_bytes
-from tests.contract.bedrock_calls import (
+from tests.bedrock_server import AVAILABLE, BedrockServer, event_bytes
+from tests.contract.bedrock.bedrock_calls import (
     BOTH_ROUTES,
     CLAUDE,
     COHERE,
@@ -45,7 +45,6 @@ from tests.contract.bedrock_calls import (
     NOVA,
     TITAN,
     Bedrock,
-    bedrock_in,
     embedder_of,
     http_of,
     soon,
@@ -55,38 +54,6 @@ from tests.contract.bedrock_calls import (
 )
 
 REGION = "eu-west-2"
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Bedrock]:
-    with bedrock_in(REGION) as made:
-        yield made
-
-
-@pytest.fixture
-def server(running: Bedrock) -> BedrockServer:
-    made = running.server
-    made.requests.clear()
-    made.behaviours.clear()
-    made.refused, made.said = 0, SAID
-    return made
-
-
-@pytest.fixture
-def http(running: Bedrock, server: BedrockServer) -> OpenAiHttp:
-    del server
-    return running.http
-
-
-@pytest.fixture
-def chat(running: Bedrock, server: BedrockServer) -> BedrockChatModel:
-    del server
-    return running.chat()
-
-
-@pytest.fixture
-def by_boto3(running: Bedrock) -> Any:
-    return running.boto3
 
 
 # What is refused
