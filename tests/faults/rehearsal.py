@@ -1,8 +1,8 @@
 """`make rehearse`: the guide to deployment as a script, against the emulator, from a copy and an empty home.
 
-It deploys by the guide, with the models inside the stack, asks, changes a setting, upgrades and goes back, deletes the
-stack, deploys a second one with models behind a key and the documents of the first, loses its index and brings that
-back.  At the end each command of the guide must have run.
+It deploys by the guide, with models behind a key, asks, changes a setting, upgrades and goes back, deletes the stack,
+deploys a second one with the documents of the first, loses its index and brings that back.  At the end each command of
+the guide must have run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 
 from localstack.build import BUILD_TIMEOUT_S
-from localstack.deploy import Emulated, local_api_url, with_concurrency
+from localstack.deploy import Emulated, local_api_url, with_concurrency, with_first_parts
 from localstack.home import REPOSITORY, SHARED, Home, Progress, read_json
 from localstack.launch_options import BUCKET_URL, LaunchOptions
 from localstack.launcher import Launcher, down
@@ -33,7 +33,7 @@ TOOLS = {"sam": "sam", "aws": "awscli"}  # each in its environment
 STACK, SECOND, TENANT = "ragdrop-dev", "ragdrop-two", "acme"
 SECRET = "ssm:/ragdrop/openai"
 QUESTION = {"question": "What is the code of the pump?", "document": "team/pump.md"}
-OF_MODELS = ("Embedding", "Chat", "Reader", "Rerank")
+URLS = ("EmbeddingUrl", "ChatUrl", "ReaderUrl", "RerankUrl")
 CODE = "QX-5521"
 NOTE = f"# Pump\n\nThe code of the pump is {CODE}.\n"
 BLOCK = re.compile(r"^```bash\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -63,6 +63,7 @@ class Rehearsal:
     def __init__(self, place: Path, emulated: Emulated, environment: dict[str, str], progress: Progress) -> None:
         self.place, self.environment, self.progress = place, environment, progress
         self.ran: set[str] = set()
+        self.parameters: Mapping[str, str] = {}
         self._emulated = emulated
         self._log = place.parent / "rehearsal.log"
 
@@ -101,10 +102,11 @@ class Rehearsal:
         """Build as the guide says, then what the emulator's own transform does not know (see localstack.deploy)."""
         self.run("make build ENV=dev", timeout_s=BUILD_TIMEOUT_S)
 
-    def patch(self, concurrency: str) -> None:
+    def patch(self) -> None:
         """Give the built template what AWS would read of the parameters, and the emulator does not."""
         built = self.place / ".aws-sam/build/template.yaml"
-        built.write_text(with_concurrency(built.read_text("utf-8"), concurrency), "utf-8")
+        text = with_concurrency(built.read_text("utf-8"), self.parameters["IngestConcurrency"])
+        built.write_text(with_first_parts(text, {**dict.fromkeys(URLS, ""), **self.parameters}), "utf-8")
 
     def change(self, file: str, pattern: str, replacement: str) -> None:
         """Edit a file of the copy, as a person does between two deployments."""
@@ -158,13 +160,14 @@ class Rehearsal:
         printed = self.run('ragdrop ask "What is the code of the pump?" --vault team')
         self.expect("the code in the answer", CODE in printed and CODE, CODE)
 
-    def deploy_again(self, concurrency: str, *, options: str = "") -> None:
+    def deploy_again(self, *, options: str = "") -> None:
         """`make deploy` with what changed."""
-        self.patch(concurrency)
+        self.patch()
         self.run(f"make deploy ENV=dev{options}")
 
     def set_parameters(self, parameters: Mapping[str, str]) -> None:
         """Give the profile these, in place of those it has."""
+        self.parameters = parameters
         given = ", ".join(json.dumps(f"{name}={value}") for name, value in {"Stage": "dev", **parameters}.items())
         profile = r'parameter_overrides = \[\n?\s*"Stage=dev"[^]]*\]'
         self.change("samconfig.toml", profile, f"parameter_overrides = [{given}]")
@@ -202,15 +205,6 @@ def started(place: Path, home: Home, progress: Progress) -> tuple[Rehearsal, dic
     return Rehearsal(place, Emulated(aws["AWS_ENDPOINT_URL"], aws), environment, progress), parameters
 
 
-def inside(parameters: Mapping[str, str]) -> dict[str, str]:
-    """*parameters* without those of models: the stack then has them inside.
-
-    >>> inside({"ChatUrl": "http://127.0.0.1/v1", "ReaderUrl": "none", "Architecture": "arm64"})
-    {'Architecture': 'arm64'}
-    """
-    return {name: value for name, value in parameters.items() if not name.startswith(OF_MODELS)}
-
-
 def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     """The whole guide, in its order.
 
@@ -222,10 +216,10 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
         LaunchError: A step failed, or did not do what the guide says.
     """
     run, place = rehearsal.run, rehearsal.place
-    concurrency = parameters["IngestConcurrency"]
-    rehearsal.set_parameters(inside(parameters))
+    run('aws ssm put-parameter --name /ragdrop/openai --type SecureString --value "$OPENAI_API_KEY"')
+    rehearsal.set_parameters(parameters)
     rehearsal.build()
-    rehearsal.deploy_again(concurrency)
+    rehearsal.deploy_again()
     rehearsal.connect(STACK)
     run("ragdrop doctor")
     (place / "notes").mkdir()
@@ -239,19 +233,19 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     rehearsal.change(
         "samconfig.toml", "Stage=dev", 'Stage=dev", "OcrUrl=textract'
     )  # not one that makes the emulator's API again
-    rehearsal.deploy_again(concurrency, options=f" TENANT={TENANT}")
+    rehearsal.deploy_again(options=f" TENANT={TENANT}")
     rehearsal.expect("the changed setting is in force", rehearsal.in_force("query", "OCR_URL"), "textract")
 
     rehearsal.change("functions/query/app.py", r"\Z", "# the next release\n")
     rehearsal.build()
-    rehearsal.deploy_again(concurrency)
+    rehearsal.deploy_again()
     run("ragdrop doctor")
     run("ragdrop eval questions.jsonl --compare before.json --gate 0.8")
 
     rehearsal.change("functions/query/app.py", r"# the next release\n\Z", "")
     rehearsal.change("samconfig.toml", "OcrUrl=textract", "OcrUrl=")
     rehearsal.build()
-    rehearsal.deploy_again(concurrency)
+    rehearsal.deploy_again()
     rehearsal.expect("the setting of before is in force", rehearsal.in_force("query", "OCR_URL"), "")
     rehearsal.ask()
 
@@ -260,9 +254,7 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     run(f"aws cloudformation wait stack-delete-complete --stack-name {STACK}")
     rehearsal.expect("buckets that stayed", len(buckets & rehearsal.buckets()), len(buckets))
     rehearsal.change("samconfig.toml", rf'stack_name = "{STACK}"', f'stack_name = "{SECOND}"')
-    run('aws ssm put-parameter --name /ragdrop/openai --type SecureString --value "$OPENAI_API_KEY"')
-    rehearsal.set_parameters(parameters)
-    rehearsal.deploy_again(concurrency)
+    rehearsal.deploy_again()
     rehearsal.connect(SECOND, "--replace")
     [old] = [each for each in buckets if each.startswith(f"{STACK}-documents")]
     [new] = [each for each in rehearsal.buckets() if each.startswith(f"{SECOND}-documents")]
