@@ -11,7 +11,7 @@ import typer
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import ActiveIndex, Tenant, index_name
-from ragdrop.errors import ConfigurationError, InvalidParamsError, RagdropError
+from ragdrop.errors import ConfigurationError, ConflictError, InvalidParamsError, RagdropError
 from ragdrop_cli.options import AsObject
 from ragdrop_cli.output import code_of, describe, exit_code, note, progress, say, say_object
 from ragdrop_cli.session import Deployment, packages, session_of
@@ -226,8 +226,8 @@ def calibrate(
     """Fit what 0.7 means to the documents of each vault (operator); ingest and the sweep do it as a vault grows.
 
     Up to 150 documents are read; their titles and headings are asked as questions, beside questions that no vault
-    answers.  The same documents give the same fit.  A vault with too few documents keeps what is in force, and the exit
-    code is 1.
+    answers.  The same documents give the same fit.  A vault with too few documents keeps what is in force; if it
+    is the tenant's only one, the exit code is 1.
 
     With --json one object a vault is printed, one a line.
     """
@@ -241,10 +241,16 @@ def calibrate(
 
 
 def _calibrated(deployment: Deployment, tenant: Tenant, vault: str, *, dry_run: bool) -> Outcome:
+    named_by = {"tenant": tenant.name, "vault": vault}
     with packages():
         fit = deployment.calibrate
-    with progress(f"calibrating {tenant.name}/{vault}", tenant.documents, unit="documents") as show:
-        done = fit(tenant.name, vault, Deadline.after(LONGEST_S), dry_run=dry_run, progress=show)
+    try:
+        with progress(f"calibrating {tenant.name}/{vault}", tenant.documents, unit="documents") as show:
+            done = fit(tenant.name, vault, Deadline.after(LONGEST_S), dry_run=dry_run, progress=show)
+    except ConflictError as exc:  # too few documents
+        if len(tenant.vaults) <= 1:
+            raise
+        return [exc.message], {**named_by, "unchanged": exc.message}
     after = done.after
     lexical = f"from {after.lexical.operating_point:.2f}" if after.lexical else "no fit, the threshold is skipped"
     won = (
@@ -259,7 +265,6 @@ def _calibrated(deployment: Deployment, tenant: Tenant, vault: str, *, dry_run: 
         f"fitted on {after.pairs} {learned}; {won}",
         f"lexical only (BM25), where there are no vectors: {lexical}",
     ]
-    named_by = {"tenant": tenant.name, "vault": vault}
     return lines, {**named_by, "before": asdict(done.before), "after": asdict(after), "written": done.written}
 
 
