@@ -140,7 +140,7 @@ def with_first_parts(template: str, parameters: Mapping[str, str]) -> str:
     >>> with_first_parts(condition, {"ChatUrl": "bedrock:eu-west-1"})
     "- 'bedrock'\n"
     """
-    return FIRST_PART.sub(lambda found: f"'{parameters[found[1]].partition(':')[0]}'", template)
+    return FIRST_PART.sub(lambda found: f"'{parameters.get(found[1], '').partition(':')[0]}'", template)
 
 
 def deploy(home: Home, emulated: Emulated, parameters: Mapping[str, str], release: str) -> None:

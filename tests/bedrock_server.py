@@ -1,7 +1,7 @@
 """A server that speaks for Amazon Bedrock: the shapes of its documentation, each request's signature checked.
 
 It serves InvokeModel of Titan, Cohere Embed and both rerankers, Converse, ConverseStream and the OpenAI route.  It
-misbehaves as it is told.
+misbehaves on request.
 """
 
 from __future__ import annotations

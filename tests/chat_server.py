@@ -1,4 +1,4 @@
-"""A chat server for tests: it speaks the OpenAI protocol over real HTTP, and misbehaves as it is told."""
+"""A chat server for tests: it speaks the OpenAI protocol over real HTTP, and misbehaves on request."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -13,7 +12,7 @@ import pytest
 
 from ragdrop.models.answerer import MODEL as ANSWERER
 from tests.aws.runtime_api import RuntimeApi
-from tests.aws.test_runtime import OF_THE_CLIENT, PROGRAM
+from tests.aws.test_runtime import PROGRAM, runtime_client
 from tests.integration.test_built_functions import LAYER_LIMIT_BYTES
 from tests.stacks import REPOSITORY
 
@@ -64,15 +63,7 @@ def test_without_models_the_build_is_the_handler_alone(tmp_path: Path) -> None:
 @pytest.mark.enable_socket
 def test_the_function_answers_under_the_runtime_client_with_nothing_else_on_the_path(tmp_path: Path) -> None:
     folder = built("native", tmp_path / "function")
-    client = tmp_path / "client"
-    client.mkdir()
-    for name in OF_THE_CLIENT:
-        spec = importlib.util.find_spec(name)
-        assert spec is not None
-        assert spec.origin is not None
-        path = Path(spec.origin)
-        path = path.parent if path.name == "__init__.py" else path
-        (client / path.name).symlink_to(path)
+    client = runtime_client(tmp_path)
     api = RuntimeApi()
     program = PROGRAM.format(paths=[str(folder), str(LAYER), str(client)])
     environment = {"AWS_LAMBDA_RUNTIME_API": api.address, "LAMBDA_TASK_ROOT": str(folder)}

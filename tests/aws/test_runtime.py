@@ -33,11 +33,9 @@ def stack() -> LocalStack:
     return shared_stack()
 
 
-@contextmanager
-def running(function: str, stack: LocalStack, boto3_folder: Path) -> Iterator[RuntimeApi]:
-    """*function* under the runtime client, with its build, the layer and boto3 on the path and nothing else."""
-    api = RuntimeApi()
-    client = boto3_folder / "client"
+def runtime_client(folder: Path) -> Path:
+    """A folder in *folder* with AWS's runtime client and what it imports, and nothing else."""
+    client = folder / "client"
     client.mkdir()
     for name in OF_THE_CLIENT:
         spec = importlib.util.find_spec(name)
@@ -46,6 +44,14 @@ def running(function: str, stack: LocalStack, boto3_folder: Path) -> Iterator[Ru
         path = Path(spec.origin)
         path = path.parent if path.name == "__init__.py" else path
         (client / path.name).symlink_to(path)
+    return client
+
+
+@contextmanager
+def running(function: str, stack: LocalStack, boto3_folder: Path) -> Iterator[RuntimeApi]:
+    """*function* under the runtime client, with its build, the layer and boto3 on the path and nothing else."""
+    api = RuntimeApi()
+    client = runtime_client(boto3_folder)
     paths = [str(BUILD / function), str(BUILD / "CommonLayer/python"), str(boto3_folder), str(client)]
     environment = {
         **stack.environment,

@@ -15,7 +15,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from testing.memory_manifests import MemoryManifests
 from tests.bucketindex.bucket_environments import Bucket
-from tests.contract.chunk_index_suite import now, paths
+from tests.contract.chunk_index_suite import Engine, now, paths
 
 DAY_S = 86_400
 
@@ -190,13 +190,19 @@ def test_the_manifest_of_ten_thousand_purges_fits_its_item_and_is_read_as_it_was
     assert read_manifest(text) == manifest
 
 
-def test_many_removals_are_dropped_when_each_segment_was_written_again(bucket: Bucket) -> None:
+def after_many_purges(bucket: Bucket) -> tuple[Engine, BucketChunkIndex]:
+    """An index of two segments after more purges than a manifest should list."""
     engine, index = bucket.index()
     for name in ("a.md", "b.md"):
         engine.write(engine.piece(name, "pump"))
     before = read_manifest(bucket.manifests.read(engine.ref.tenant, engine.ref.name))
     after = with_purges(before, MANY_REMOVALS + 1)
     bucket.manifests.write(engine.ref.tenant, engine.ref.name, after.encoded(), after.sequence, before.sequence)
+    return engine, index
+
+
+def test_many_removals_are_dropped_when_each_segment_was_written_again(bucket: Bucket) -> None:
+    engine, index = after_many_purges(bucket)
 
     merges = 0
     while index.merge(engine.ref, now()):
@@ -209,12 +215,7 @@ def test_many_removals_are_dropped_when_each_segment_was_written_again(bucket: B
 
 
 def test_a_merge_is_due_as_long_as_many_removals_remain(bucket: Bucket) -> None:
-    engine, index = bucket.index()
-    for name in ("a.md", "b.md"):
-        engine.write(engine.piece(name, "pump"))
-    before = read_manifest(bucket.manifests.read(engine.ref.tenant, engine.ref.name))
-    after = with_purges(before, MANY_REMOVALS + 1)
-    bucket.manifests.write(engine.ref.tenant, engine.ref.name, after.encoded(), after.sequence, before.sequence)
+    engine, index = after_many_purges(bucket)
 
     index.tidy(engine.ref, now())
     due = [index.merge_is_due(engine.ref)]

@@ -33,7 +33,6 @@ TOOLS = {"sam": "sam", "aws": "awscli"}  # each in its environment
 STACK, SECOND, TENANT = "ragdrop-dev", "ragdrop-two", "acme"
 SECRET = "ssm:/ragdrop/openai"
 QUESTION = {"question": "What is the code of the pump?", "document": "team/pump.md"}
-URLS = ("EmbeddingUrl", "ChatUrl", "ReaderUrl", "RerankUrl")
 CODE = "QX-5521"
 NOTE = f"# Pump\n\nThe code of the pump is {CODE}.\n"
 BLOCK = re.compile(r"^```bash\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -106,7 +105,7 @@ class Rehearsal:
         """Give the built template what AWS would read of the parameters, and the emulator does not."""
         built = self.place / ".aws-sam/build/template.yaml"
         text = with_concurrency(built.read_text("utf-8"), self.parameters["IngestConcurrency"])
-        built.write_text(with_first_parts(text, {**dict.fromkeys(URLS, ""), **self.parameters}), "utf-8")
+        built.write_text(with_first_parts(text, self.parameters), "utf-8")
 
     def change(self, file: str, pattern: str, replacement: str) -> None:
         """Edit a file of the copy, as a person does between two deployments."""

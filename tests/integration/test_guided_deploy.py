@@ -15,7 +15,6 @@ pytestmark = pytest.mark.long
 
 SAM = REPOSITORY / ".local/env/sam/bin/sam"
 BUILT = REPOSITORY / ".aws-sam/build/template.yaml"
-URLS = ("EmbeddingUrl", "ChatUrl", "ReaderUrl", "RerankUrl")
 
 
 def answers() -> list[str]:
@@ -31,7 +30,7 @@ def answers() -> list[str]:
 def test_the_guide_is_answered_by_enter_none_and_y(stack: LocalStack) -> None:
     credentials = {name: value for name, value in stack.environment.items() if name.startswith("AWS_")}
     template = BUILT.with_name("template-guided.yaml")  # the emulator does not split a parameter in a condition
-    template.write_text(with_first_parts(BUILT.read_text("utf-8"), dict.fromkeys(URLS, "")), "utf-8")
+    template.write_text(with_first_parts(BUILT.read_text("utf-8"), {}), "utf-8")
     done = subprocess.run(
         [str(SAM), "deploy", "--guided", "--config-env", "dev", "--no-execute-changeset", "--template", str(template)],
         cwd=REPOSITORY,

@@ -207,3 +207,17 @@ def _pairs(run: re.Match[str]) -> str:
     before = " " if run.start() and not run.string[run.start() - 1].isspace() else ""
     after = " " if run.end() < len(run.string) and not run.string[run.end()].isspace() else ""
     return f"{before}{pairs}{after}"
+
+
+_INTERROGATIVE = re.compile(r"\b(?:who|whom|whose|what|when|where|which|why|how)\b", re.IGNORECASE)
+
+
+def asks(question: str, kind: re.Pattern[str]) -> bool:
+    """Whether the first interrogative of an English *question* asks for this *kind*.
+
+    >>> when = re.compile("when", re.IGNORECASE)
+    >>> asks("When does it open?", when), asks("What do I do when it rains?", when)
+    (True, False)
+    """
+    first = _INTERROGATIVE.search(question)
+    return first is not None and kind.match(question, first.start()) is not None

@@ -16,7 +16,7 @@ from ragdrop.domain.answers import AnswersQuestion, ClosestPassage
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.deadlines import READ, Deadline
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.languages import is_english
+from ragdrop.domain.languages import asks, is_english
 from ragdrop.domain.models import log_odds
 from ragdrop.domain.retrieval import FoundDocument, Reranking, Retrieval
 from ragdrop.errors import DependencyError
@@ -216,7 +216,6 @@ def _passages(retrieval: Retrieval) -> Iterator[tuple[Hit, float | None]]:
             yield hit, score
 
 
-_ASKED = re.compile(r"\b(?:who|whom|whose|what|when|where|which|why|how)\b", re.IGNORECASE)
 _NUMBER_ASKED = re.compile(
     r"(?:how (?:many|much|long|often|old|far|big|large|high|fast|late|soon|tall|deep|heavy)"
     r"|(?:what|which) (?:year|date|time|port|percent\w*|number|price))\b",
@@ -234,12 +233,6 @@ _PERSON = re.compile(
     r"|\b(?:people|person|staff|team|office|board)\b",
     re.IGNORECASE,
 )
-
-
-def asks(question: str, kind: re.Pattern[str]) -> bool:
-    """Whether the first interrogative of *question* asks for this *kind*: "What do I do when..." does not ask when."""
-    first = _ASKED.search(question)
-    return first is not None and kind.match(question, first.start()) is not None
 
 
 def lacks(question: str, answer: str) -> str | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ragdrop.domain.languages import asks
 from ragdrop.models.sources import Block, ShownSource, Task, blocks, codes, plain_hyphens, roots, verbatim
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ MIN_SCORE_READ = 0.3
 SECOND_WITHIN = 0.06  # of the best score: a passage that says as much is quoted too
 RANK_STEP = 0.02  # less for each place of the document among those that were found
 _SENTINELS = re.compile(r"\b(?:INSUFFICIENT_INFORMATION|AMBIGUOUS_QUESTION)\b")
-_ASKED = re.compile(r"\b(?:who|whom|whose|what|when|where|which|why|how)\b", re.IGNORECASE)
 _NUMBER_ASKED = re.compile(
     r"\b(?:how (?:many|much|long|often|old|far|big|large|high|fast|late|soon)|when"
     r"|(?:what|which) (?:year|date|time|port|percent\w*|number|day))\b",
@@ -166,12 +166,6 @@ def _passages(source: ShownSource) -> list[SourceBlock]:
 def _rows(table: Block) -> list[Block]:
     """Each row alone, under the table's header."""
     return [replace(table, units=(unit,), after=("\n",)) for unit in table.units]
-
-
-def _asks(question: str, kind: re.Pattern[str]) -> bool:
-    """Whether the first interrogative of *question* asks for this *kind*: "What do I do when..." does not ask when."""
-    first = _ASKED.search(question)
-    return first is not None and kind.match(question, first.start()) is not None
 
 
 def _picked(
@@ -319,8 +313,8 @@ def _by_words(passage: SourceBlock, weights: dict[str, float], question: str) ->
 
 def _is_of_type(question: str, text: str) -> bool:
     """Whether a number or a name stands in *text* where *question* asks for one."""
-    asks = ((_NUMBER_ASKED, _NUMBER), (_NAME_ASKED, _NAME))
-    return any(_asks(question, asked) and given.search(text) for asked, given in asks)
+    kinds = ((_NUMBER_ASKED, _NUMBER), (_NAME_ASKED, _NAME))
+    return any(asks(question, asked) and given.search(text) for asked, given in kinds)
 
 
 def _quoted(
@@ -335,7 +329,7 @@ def _quoted(
     exact = [*codes(question), *verbatim(question)]
     holds = [bool(exact) and all(each.search(plain_hyphens(unit)) for each in exact) for unit in units]
     best = max(range(len(units)), key=lambda at: (holds[at], scores[at]))
-    wants_one = _asks(question, _NUMBER_ASKED) or _asks(question, _NAME_ASKED)
+    wants_one = asks(question, _NUMBER_ASKED) or asks(question, _NAME_ASKED)
     if block.kind == "list" and not wants_one:
         chosen = _items(best, block)
     elif wants_one or block.kind != "text":
