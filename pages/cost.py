@@ -62,7 +62,7 @@ INDEX = {
 }  # nodes, an hour each, GB each
 METRICS, ALARMS = (
     14,
-    14,
+    16,
 )  # that a stack reports and watches while it is asked; those of a dependency come with its faults
 EMBED_TOKEN = 0.02 / 1e6  # text-embedding-3-small
 CHAT_IN, CHAT_OUT = 0.15 / 1e6, 0.60 / 1e6  # gpt-4o-mini

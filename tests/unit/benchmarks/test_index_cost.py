@@ -45,6 +45,6 @@ def test_an_estimate_follows_the_parameters_that_cost_by_the_month() -> None:
     month, documents, questions = plain
 
     assert plain[month] < 1
-    assert round(chosen[month] - plain[month], 2) == 27.50 + 4.40 + 6.00
+    assert round(chosen[month] - plain[month], 2) == 27.50 + 4.60 + 6.00
     assert plain[documents] < 1
     assert plain[questions] < 1
