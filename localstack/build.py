@@ -107,6 +107,7 @@ RELEASE_CHARACTERS = 32
 MODELS_FOR = "MODELS_FOR"  # the variable that functions/models/Makefile reads: a processor, native or none
 MODELS_PYTHON = "python3.13"  # the runtime of the function models
 NO_MODELS = "none"
+NATIVE_MODELS = "native"  # for this machine's interpreter, which emulators run functions with
 READER_CARD = REPOSITORY / "models/reader/reader.json"  # it has the checksum of the model
 
 
@@ -248,6 +249,11 @@ def pinned(template: str, target: Mapping[str, str]) -> str:
     return template
 
 
+def models_for(target: Mapping[str, str]) -> str:
+    """What the function models is built for: the processor of *target*, unless the environment names another."""
+    return os.environ.get(MODELS_FOR) or target["Architecture"]
+
+
 def misbuilt(folder: Path, target: Mapping[str, str]) -> list[str]:
     """Native modules below *folder* that *target*, a runtime and a processor, cannot load."""
     version = target["PythonRuntime"].removeprefix("python").replace(".", "")
@@ -272,24 +278,26 @@ def build_for_aws(environment: str, options: Sequence[str]) -> None:
         stamp.unlink(missing_ok=True)
     target = target_of(parameters_of(tomllib.loads(CONFIG.read_text("utf-8")), environment))
     overrides = ["--parameter-overrides", *(f"{name}={value}" for name, value in target.items())]
-    processor = target["Architecture"]
-    arguments = ["build", "--config-env", environment, *cache_for(processor), *overrides, *options]
-    run_sam(arguments, log=BUILD / "build.log", environment={MODELS_FOR: processor})
+    for_models = models_for(target)
+    arguments = ["build", "--config-env", environment, *cache_for(for_models), *overrides, *options]
+    run_sam(arguments, log=BUILD / "build.log", environment={MODELS_FOR: for_models})
     folder, models = BUILD / "build", BUILD / "build/ModelsFunction"
-    for_models = {**target, "PythonRuntime": MODELS_PYTHON}
-    parts = [each for each in folder.iterdir() if each.is_dir() and each != models]
-    if wrong := [*chain(*(misbuilt(each, target) for each in parts)), *misbuilt(models, for_models)]:
+    aims = {each: target for each in folder.iterdir() if each.is_dir() and each != models}
+    if for_models != NATIVE_MODELS:
+        aims[models] = {**target, "PythonRuntime": MODELS_PYTHON}
+    if wrong := [*chain(*(misbuilt(each, aim) for each, aim in aims.items()))]:
         aimed = f"{target['PythonRuntime']} on {target['Architecture']}"
         raise LaunchError(f"{len(wrong)} native modules were not built for {aimed}, such as {wrong[0]}")
     trim(folder, interpreter_of(target["PythonRuntime"]) or sys.executable)
     if python := interpreter_of(MODELS_PYTHON):
         compile_modules(models, python)
-    else:
+    elif models in aims:
         sys.stderr.write(f"No {MODELS_PYTHON} is on the PATH: the function models compiles its modules as it starts.\n")
     template = folder / "template.yaml"
-    text = with_release(template.read_text("utf-8"), build_digest(*target.values())[:RELEASE_CHARACTERS])
+    digest = build_digest(*target.values(), for_models)
+    text = with_release(template.read_text("utf-8"), digest[:RELEASE_CHARACTERS])
     template.write_text(pinned(text, target), "utf-8")
-    FOR_AWS.write_text(build_digest(*target.values()))
+    FOR_AWS.write_text(digest)
     sys.stderr.write(f"built for {target['PythonRuntime']} on {target['Architecture']}\n")
 
 

@@ -29,11 +29,12 @@ from localstack.build import (
     SAM,
     build_digest,
     build_for_aws,
+    models_for,
     run_sam,
     target_of,
     with_release,
 )
-from localstack.home import BUILD, REPOSITORY, Home, write_json, write_private
+from localstack.home import BUILD, REPOSITORY, TEMPLATE, Home, write_json, write_private
 from localstack.launch_options import CONFIG, STACK_NAME, parameters_of
 from localstack.preflight import problems
 from localstack.processes import CONTAINER_HOST, HOST, LaunchError
@@ -115,13 +116,14 @@ class _Parameters(yaml.SafeLoader):
 _Parameters.add_multi_constructor("!", lambda _loader, _suffix, _node: None)
 
 
-def defaults_of(template: str) -> dict[str, str]:
-    """The defaults of a template's parameters.
+def defaults_of(template: str, *, with_hidden: bool = True) -> dict[str, str]:
+    """The defaults of a template's parameters, or of those that are not hidden.
 
     They are given explicitly: otherwise a stack keeps the value of its last deployment.
     """
     parameters = yaml.load(template, _Parameters)["Parameters"]  # noqa: S506 - a safe loader
-    return {name: str(each["Default"]) for name, each in parameters.items() if "Default" in each}
+    given = {name: each for name, each in parameters.items() if "Default" in each}
+    return {name: str(each["Default"]) for name, each in given.items() if with_hidden or not each.get("NoEcho")}
 
 
 def with_concurrency(template: str, concurrency: str) -> str:
@@ -360,11 +362,14 @@ def deploy_to_aws(environment: str, options: Sequence[str]) -> str:
     Raises LaunchError if one of these failed.
     """
     config = tomllib.loads(CONFIG.read_text("utf-8"))
-    parameters = parameters_of(config, environment)
+    named = parameters_of(config, environment)
+    target = target_of(named)
+    # A hidden one that a profile does not name may have been typed at a deployment before.
+    parameters = defaults_of(TEMPLATE.read_text("utf-8"), with_hidden=False) | target | named
     stack_name = stack_name_in(config, environment, options)
     if found := problems(stack_name, parameters, boto3.Session()):
         raise LaunchError("this deployment would fail:\n- " + "\n- ".join(found))
-    built = build_digest(*target_of(parameters).values())
+    built = build_digest(*target.values(), models_for(target))
     if not FOR_AWS.exists() or FOR_AWS.read_text() != built:
         build_for_aws(environment, [])
     template = BUILD / "build/template.yaml"

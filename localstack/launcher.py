@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any
 
 from localstack import opensearch, services
-from localstack.build import NO_MODELS, build, build_digest, is_built
+from localstack.build import NATIVE_MODELS, NO_MODELS, build, build_digest, is_built
 from localstack.deploy import (
     Emulated,
     defaults_of,
@@ -149,7 +149,7 @@ class Launcher:
 
     def _build(self) -> str:
         with exclusive(BUILD / "build.lock"):
-            models = "native" if self.options.in_function else NO_MODELS
+            models = NATIVE_MODELS if self.options.in_function else NO_MODELS
             digest = build_digest(models=models)
             if not is_built(digest):
                 with self.progress.step("sam build"):

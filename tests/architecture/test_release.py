@@ -92,6 +92,14 @@ def test_a_deployment_to_aws_has_the_parameters_of_its_profile() -> None:
     assert set(overrides_of(parameters)) <= set(command_of("dev", parameters, []))
 
 
+def test_a_parameter_that_left_the_profile_has_its_default_again_and_a_typed_key_stays() -> None:
+    shown = defaults_of(TEMPLATE, with_hidden=False)
+
+    assert shown["ChatUrl"] == shown["EmbeddingUrl"] == ""
+    hidden = {"ChatApiKey", "EmbeddingApiKey", "RerankApiKey", "IndexPassword"}
+    assert defaults_of(TEMPLATE).keys() - shown.keys() == hidden
+
+
 def test_an_environment_that_is_not_configured_is_refused_with_those_that_are() -> None:
     config = tomllib.loads((ROOT / "samconfig.toml").read_text("utf-8"))
 
