@@ -66,8 +66,8 @@ class BedrockServer:
 
 
 @contextmanager
-def bedrock_server() -> Iterator[BedrockServer]:
-    """A server on a free port of the loopback, gone with the block; secrets are those of the environment."""
+def bedrock_server(secret: str | None = None) -> Iterator[BedrockServer]:
+    """A server on a free port of the loopback, gone with the block; without a *secret* the environment's is checked."""
     made = BedrockServer()
 
     class Handler(BaseHTTPRequestHandler):
@@ -107,8 +107,8 @@ def bedrock_server() -> Iterator[BedrockServer]:
             given = signed_parts(headers)
             if not given or given["Credential"].split("/")[3] != "bedrock":
                 return False
-            secret = os.environ["AWS_SECRET_ACCESS_KEY"]
-            return given["Signature"] == signature(self.command, self.path, headers, body, secret=secret)
+            known = secret or os.environ["AWS_SECRET_ACCESS_KEY"]
+            return given["Signature"] == signature(self.command, self.path, headers, body, secret=known)
 
         def _native(self, model: str, operation: str, body: dict[str, Any]) -> None:
             how = made.behaviours.get(model, {})

@@ -1,8 +1,8 @@
 """`make rehearse`: the guide to deployment as a script, against the emulator, from a copy and an empty home.
 
-It deploys by the guide, with models behind a key, asks, changes a setting, upgrades and goes back, deletes the stack,
-deploys a second one with the documents of the first, loses its index and brings that back.  At the end each command of
-the guide must have run.
+It deploys by the guide, with models inside the stack, asks, moves to models behind a key, upgrades and goes back,
+deletes the stack, deploys a second one whose models are a fake Bedrock's with the documents of the first, loses its
+index and brings that back.  At the end each command of the guide must have run.
 """
 
 from __future__ import annotations
@@ -17,16 +17,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from urllib.parse import unquote
 
-from localstack.build import BUILD_TIMEOUT_S
-from localstack.deploy import Emulated, local_api_url, with_concurrency, with_first_parts
-from localstack.home import REPOSITORY, SHARED, Home, Progress, read_json
-from localstack.launch_options import BUCKET_URL, LaunchOptions
+from localstack.build import BUILD_TIMEOUT_S, MODELS_FOR, NATIVE_MODELS
+from localstack.deploy import Emulated, defaults_of, local_api_url, with_concurrency, with_first_parts
+from localstack.home import REPOSITORY, SHARED, TEMPLATE, Home, Progress, read_json
+from localstack.launch_options import BUCKET_URL, LaunchOptions, architecture, python_runtime
 from localstack.launcher import Launcher, down
 from localstack.processes import HOST, LaunchError, tail
-from localstack.services import INHERITED, aws_environment, emulator, model_server
+from localstack.services import CREDENTIALS, INHERITED, Service, aws_environment, emulator, model_server
+from tests.bedrock_server import BedrockServer, bedrock_server
 
 GUIDE = tuple(REPOSITORY / "docs" / name for name in ("deploy.md", "deploy-choices.md"))
 TOOLS = {"sam": "sam", "aws": "awscli"}  # each in its environment
@@ -35,6 +38,15 @@ SECRET = "ssm:/ragdrop/openai"
 QUESTION = {"question": "What is the code of the pump?", "document": "team/pump.md"}
 CODE = "QX-5521"
 NOTE = f"# Pump\n\nThe code of the pump is {CODE}.\n"
+TITAN, PROFILE = "amazon.titan-embed-text-v2:0", "eu.anthropic.claude-haiku-4-5-20251001-v1:0"
+BEDROCK = {
+    "ChatUrl": "bedrock:eu-west-1",
+    "ChatModels": PROFILE,
+    "EmbeddingUrl": "bedrock:eu-west-1",
+    "EmbeddingModel": TITAN,
+    "EmbeddingDimension": "256",
+    "ReaderUrl": "none",
+}
 BLOCK = re.compile(r"^```bash\n(.*?)^```", re.MULTILINE | re.DOTALL)
 DEPLOY_TIMEOUT_S = 300
 
@@ -104,7 +116,8 @@ class Rehearsal:
     def patch(self) -> None:
         """Give the built template what AWS would read of the parameters, and the emulator does not."""
         built = self.place / ".aws-sam/build/template.yaml"
-        text = with_concurrency(built.read_text("utf-8"), self.parameters["IngestConcurrency"])
+        concurrency = defaults_of(TEMPLATE.read_text("utf-8"))["IngestConcurrency"]
+        text = with_concurrency(built.read_text("utf-8"), concurrency)
         built.write_text(with_first_parts(text, self.parameters), "utf-8")
 
     def change(self, file: str, pattern: str, replacement: str) -> None:
@@ -154,9 +167,9 @@ class Rehearsal:
             objects.delete_object(Bucket=bucket, Key=each["Key"])
         return len(found)
 
-    def ask(self) -> None:
+    def ask(self, *options: str) -> None:
         """Ask what the guide asks; the note's code must be in the answer."""
-        printed = self.run('ragdrop ask "What is the code of the pump?" --vault team')
+        printed = self.run(" ".join(['ragdrop ask "What is the code of the pump?" --vault team', *options]))
         self.expect("the code in the answer", CODE in printed and CODE, CODE)
 
     def deploy_again(self, *, options: str = "") -> None:
@@ -165,19 +178,28 @@ class Rehearsal:
         self.run(f"make deploy ENV=dev{options}")
 
     def set_parameters(self, parameters: Mapping[str, str]) -> None:
-        """Give the profile these, in place of those it has."""
-        self.parameters = parameters
-        given = ", ".join(json.dumps(f"{name}={value}") for name, value in {"Stage": "dev", **parameters}.items())
+        """Give the profile these, in place of those it has, and what this machine can run."""
+        self.parameters = {"PythonRuntime": python_runtime(), "Architecture": architecture(), **parameters}
+        given = ", ".join(json.dumps(f"{name}={value}") for name, value in {"Stage": "dev", **self.parameters}.items())
         profile = r'parameter_overrides = \[\n?\s*"Stage=dev"[^]]*\]'
         self.change("samconfig.toml", profile, f"parameter_overrides = [{given}]")
 
 
-def started(place: Path, home: Home, progress: Progress) -> tuple[Rehearsal, dict[str, str]]:
-    """Start emulator and models; the rehearsal, and the parameters that tell the functions of the models."""
+def started(place: Path, home: Home, progress: Progress, bedrock: BedrockServer) -> tuple[Rehearsal, dict[str, str]]:
+    """Start emulator and models; the rehearsal, and the parameters that name models behind a key.
+
+    The functions inherit from the emulator where Bedrock answers.
+    """
     home.make()
     options = LaunchOptions(None, None, BUCKET_URL, {})
     launcher = Launcher(home, options, TENANT, progress)
-    aws = aws_environment(f"http://{HOST}:{launcher.start('emulator', emulator).port}")
+
+    def emulated(home: Home, port: int, *, bind: str) -> Service:
+        service = emulator(home, port, bind=bind)
+        reached = {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": bedrock.url}
+        return replace(service, environment={**service.environment, **reached})
+
+    aws = aws_environment(f"http://{HOST}:{launcher.start('emulator', emulated).port}")
     server = partial(model_server, name="models", options=options)
     served = f"http://{HOST}:{launcher.start('models', server).port}/v1"
     tools, empty = place.parent / "bin", place.parent / "empty-home"
@@ -190,50 +212,51 @@ def started(place: Path, home: Home, progress: Progress) -> tuple[Rehearsal, dic
         **aws,
         "HOME": str(empty),
         "PATH": os.pathsep.join([str(place / ".venv/bin"), str(tools), os.environ["PATH"]]),
+        "PYTHONPATH": os.pathsep.join([str(place / "layers/common/python"), str(place / "cli")]),  # not the original's
         "SAM_CLI_TELEMETRY": "0",
         "SAM_CLI_POLL_DELAY": "0.5",
         "NO_PROXY": "127.0.0.1,localhost",
         "OPENAI_API_KEY": "a-key-of-the-rehearsal",
+        MODELS_FOR: NATIVE_MODELS,  # the emulator runs functions with this machine's interpreter
     }
-    parameters = {
-        **options.parameters(index_url=BUCKET_URL, embedding_url=served, chat_url=served),
-        "EmbeddingApiKey": SECRET,
-        "ChatApiKey": SECRET,
-    }
-    del parameters["IndexUrl"]  # the guide gives no index: its default is deployed
-    return Rehearsal(place, Emulated(aws["AWS_ENDPOINT_URL"], aws), environment, progress), parameters
+    behind_a_key = {"EmbeddingApiKey": SECRET, "ChatApiKey": SECRET, "EmbeddingUrl": served, "ChatUrl": served}
+    return Rehearsal(place, Emulated(aws["AWS_ENDPOINT_URL"], aws), environment, progress), behind_a_key
 
 
-def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
+def rehearse(rehearsal: Rehearsal, behind_a_key: Mapping[str, str], bedrock: BedrockServer) -> None:
     """The whole guide, in its order.
 
     Args:
         rehearsal: What runs it.
-        parameters: Those that are not the profile's.
+        behind_a_key: Parameters that name models behind a key, the same as those of the stack's own function.
+        bedrock: What answers for Amazon Bedrock.
 
     Raises:
         LaunchError: A step failed, or did not do what the guide says.
     """
     run, place = rehearsal.run, rehearsal.place
-    run('aws ssm put-parameter --name /ragdrop/openai --type SecureString --value "$OPENAI_API_KEY"')
-    rehearsal.set_parameters(parameters)
+    rehearsal.set_parameters({})
     rehearsal.build()
     rehearsal.deploy_again()
     rehearsal.connect(STACK)
+    inside = f"lambda:{STACK}-models:live"
+    rehearsal.expect("the models that answer", rehearsal.in_force("query", "EMBEDDING_URL"), inside)
     run("ragdrop doctor")
     (place / "notes").mkdir()
     (place / "notes/pump.md").write_text(NOTE, "utf-8")
     (place / "questions.jsonl").write_text(json.dumps(QUESTION) + "\n", "utf-8")
     run("ragdrop push notes --vault team --wait")
     rehearsal.ask()
+    rehearsal.ask("--no-stream")
     run(f"ragdrop key create {TENANT} --role reader --vault team")
 
     run("ragdrop eval questions.jsonl --save before.json")
-    rehearsal.change(
-        "samconfig.toml", "Stage=dev", 'Stage=dev", "OcrUrl=textract'
-    )  # not one that makes the emulator's API again
+    run('aws ssm put-parameter --name /ragdrop/openai --type SecureString --value "$OPENAI_API_KEY"')
+    rehearsal.set_parameters(behind_a_key)
     rehearsal.deploy_again(options=f" TENANT={TENANT}")
-    rehearsal.expect("the changed setting is in force", rehearsal.in_force("query", "OCR_URL"), "textract")
+    rehearsal.expect(
+        "the changed models are in force", rehearsal.in_force("query", "CHAT_URL"), behind_a_key["ChatUrl"]
+    )
 
     rehearsal.change("functions/query/app.py", r"\Z", "# the next release\n")
     rehearsal.build()
@@ -242,10 +265,10 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     run("ragdrop eval questions.jsonl --compare before.json --gate 0.8")
 
     rehearsal.change("functions/query/app.py", r"# the next release\n\Z", "")
-    rehearsal.change("samconfig.toml", "OcrUrl=textract", "OcrUrl=")
+    rehearsal.set_parameters({})
     rehearsal.build()
     rehearsal.deploy_again()
-    rehearsal.expect("the setting of before is in force", rehearsal.in_force("query", "OCR_URL"), "")
+    rehearsal.expect("the models of before are in force", rehearsal.in_force("query", "CHAT_URL"), inside)
     rehearsal.ask()
 
     buckets = rehearsal.buckets()
@@ -253,6 +276,7 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     run(f"aws cloudformation wait stack-delete-complete --stack-name {STACK}")
     rehearsal.expect("buckets that stayed", len(buckets & rehearsal.buckets()), len(buckets))
     rehearsal.change("samconfig.toml", rf'stack_name = "{STACK}"', f'stack_name = "{SECOND}"')
+    rehearsal.set_parameters(BEDROCK)
     rehearsal.deploy_again()
     rehearsal.connect(SECOND, "--replace")
     [old] = [each for each in buckets if each.startswith(f"{STACK}-documents")]
@@ -261,6 +285,10 @@ def rehearse(rehearsal: Rehearsal, parameters: Mapping[str, str]) -> None:
     run('aws s3 sync "s3://$OLD_BUCKET" "s3://$NEW_BUCKET"')
     run("ragdrop sweep")
     rehearsal.ask()
+    rehearsal.ask("--no-stream")
+    called = {unquote(path).rpartition("/")[2] for path, _, _ in bedrock.requests}
+    rehearsal.expect("calls of Bedrock", called, {"invoke", "converse", "converse-stream"})
+    rehearsal.expect("calls of Bedrock with a wrong signature", bedrock.refused, 0)
 
     if not rehearsal.lose_index(SECOND):
         raise LaunchError("the state bucket of the second stack holds no segment")
@@ -300,10 +328,12 @@ def main() -> int:
     begun = time.monotonic()
     try:
         with copied() as place, contextlib.ExitStack() as cleanup, progress.shown():
+            bedrock = cleanup.enter_context(bedrock_server(CREDENTIALS["AWS_SECRET_ACCESS_KEY"]))
+            bedrock.said = f"The code of the pump is {CODE}. [1]"
             home = Home(place.parent / "stacks", "rehearsal")
             cleanup.callback(down, home, Progress(quiet=True))
-            rehearsal, parameters = started(place, home, progress)
-            rehearse(rehearsal, parameters)
+            rehearsal, behind_a_key = started(place, home, progress, bedrock)
+            rehearse(rehearsal, behind_a_key, bedrock)
             missing = not_run("\n".join(page.read_text("utf-8") for page in GUIDE), rehearsal.ran)
     except LaunchError as exc:
         sys.stderr.write(f"{exc}\n")
