@@ -43,7 +43,7 @@ deploy: setup ## build what changed and deploy it to AWS; with TENANT=acme also 
 	@.venv/bin/python -m localstack.deploy $(or $(ENV),dev) $(if $(TENANT),--tenant $(TENANT))
 
 cost: setup ## print what the stack of a profile will cost by list price, before it is deployed: make cost ENV=dev
-	@.venv/bin/python -m pages.cost $(or $(ENV),dev)
+	@.venv/bin/ragdrop cost --before deploy --env $(or $(ENV),dev)
 
 adopt: setup ## deploy on top of the buckets and tables that a deleted stack of the same name left: make adopt ENV=dev
 	@.venv/bin/python -m localstack.deploy $(or $(ENV),dev) --adopt

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import shlex
 import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,8 @@ from localstack.models.weights import DIMENSION, MODEL_NAME, MULTILINGUAL_NAME, 
 from localstack.processes import HOST, LaunchError, bind_address
 from ragdrop.config import DEPLOYMENT_SETTINGS
 from ragdrop.domain.settings import read_variables
+from ragdrop.errors import ConfigurationError
+from ragdrop_cli import costs
 
 TOKENIZER_KEY = f"tokenizers/{MODEL_NAME}.json"
 ANSWERER_MODEL = "ragdrop-extractive"
@@ -264,17 +265,8 @@ def architecture() -> str:
 
 
 def parameters_of(config: Mapping[str, Any], environment: str) -> dict[str, str]:
-    """The parameters that samconfig.toml has for *environment*, as a list or as the guide writes them, a text.
-
-    >>> parameters_of({"dev": {"deploy": {"parameters": {"parameter_overrides": 'Stage="dev" A="b c"'}}}}, "dev")
-    {'Stage': 'dev', 'A': 'b c'}
-
-    Raises LaunchError if there is no such environment.
-    """
+    """The parameters that samconfig.toml has for *environment*. Raises LaunchError if there is no such environment."""
     try:
-        overrides = config[environment]["deploy"]["parameters"].get("parameter_overrides", [])
-    except KeyError as exc:
-        known = ", ".join(sorted(name for name in config if name not in {"version", "local"}))
-        raise LaunchError(f"{CONFIG.name} has no environment {environment!r} to deploy; it has {known}") from exc
-    pairs = shlex.split(overrides) if isinstance(overrides, str) else overrides
-    return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
+        return costs.parameters_of(config, environment)
+    except ConfigurationError as exc:
+        raise LaunchError(str(exc)) from exc

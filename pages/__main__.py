@@ -18,7 +18,12 @@ PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "architecture.md": {"imports": architecture.part},
     "adr/README.md": {"decisions": decisions.part},
     "cli.md": {"commands": cli_reference.part},
-    "cost.md": {"idle": cost.idle_table, "month": cost.table, "index-month": cost_index.table},
+    "cost.md": {
+        "idle": cost.idle_table,
+        "models": cost.models_table,
+        "month": cost.table,
+        "index-month": cost_index.table,
+    },
     "evidence/formats-outcomes.md": {"outcomes": formats_outcomes.part},
     "prompts.md": {"figures": prompts.figures, "system": prompts.system, "messages": prompts.messages},
     "settings.md": {"variables": settings.variables, "document": settings.document, "files": settings.files},

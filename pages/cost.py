@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from localstack.launch_options import CONFIG, parameters_of
-from ragdrop.domain.tenants import Engine
 from ragdrop.operate.costs import (
     ALARM,
     ASK_GB_S,
@@ -27,11 +22,26 @@ from ragdrop.operate.costs import (
     S3_PUT,
     SEARCH_GB_S,
     SQS_CALL,
-    unit_usd,
+)
+from ragdrop_cli.costs import (
+    ALARMS,
+    ANSWER_S,
+    ANSWER_TOKENS,
+    DASHBOARD,
+    HOURS,
+    INDEX,
+    PAIRS_S,
+    PASSAGE_S,
+    PASSAGE_TOKENS,
+    PROMPT_TOKENS,
+    QUESTION_S,
+    QUESTION_TOKENS,
+    idle,
+    inside_usd,
+    tokens_usd,
 )
 
 DAYS = 30.4  # a month
-HOURS = 730  # a month, as AWS counts
 
 
 @dataclass(frozen=True)
@@ -55,15 +65,7 @@ WORKLOADS = (
 )
 
 # List prices in USD, us-east-1, as known in 2025; those of requests and bytes are in ragdrop/operate/costs.py.
-INDEX = {
-    "none": (0, 0.0, 0),
-    "single-node": (1, 0.036, 10),
-    "multi-az": (3, 0.167, 100),
-}  # nodes, an hour each, GB each
-METRICS, ALARMS = (
-    14,
-    16,
-)  # that a stack reports and watches while it is asked; those of a dependency come with its faults
+METRICS = 14  # that a stack reports while it is asked; those of a dependency come with its faults
 EMBED_TOKEN = 0.02 / 1e6  # text-embedding-3-small
 CHAT_IN, CHAT_OUT = 0.15 / 1e6, 0.60 / 1e6  # gpt-4o-mini
 
@@ -72,7 +74,6 @@ CHAT_IN, CHAT_OUT = 0.15 / 1e6, 0.60 / 1e6  # gpt-4o-mini
 INGEST = {"gb_s": INGEST_GB_S, "reads": 8, "writes": 20, "puts": 8, "gets": 10, "calls": 4, "log_kb": 4}
 SEARCH = {"gb_s": SEARCH_GB_S, "reads": 20, "writes": 3, "puts": 0, "gets": 0, "calls": 0, "log_kb": 2}
 ASK = {"gb_s": ASK_GB_S, "reads": 25, "writes": 20, "puts": 0, "gets": 0, "calls": 0, "log_kb": 2}
-ANSWER_TOKENS, CONTEXT_TOKENS, QUESTION_TOKENS = 300, 6_000, 20
 TEXT_BYTES_A_TOKEN, STORED = 4, 4.0  # what is stored of a token: the object, its old version, text, vectors
 
 
@@ -100,28 +101,7 @@ def month(workload: CostWorkload) -> dict[str, float]:
         + use["log_kb"] / 1e6 * LOG_GB,
         "metrics, alarms": METRICS * METRIC + ALARMS * ALARM,
         "embedding": (files * workload.tokens + requests * QUESTION_TOKENS) * EMBED_TOKEN,
-        "chat": asked * (CONTEXT_TOKENS * CHAT_IN + ANSWER_TOKENS * CHAT_OUT),
-    }
-
-
-DOCUMENT = "new document, one chunk"
-QUEUES, POLLERS, POLL_S = 2, 5, 20  # Lambda's least pollers of a queue, each waits so long for a message
-SWEEPS = HOURS * 7  # one an hour, and a check of the index every ten minutes
-SWEEP_GB_S, SWEEP_LISTS, SWEEP_READS, SWEEP_LOG_KB = 1.0, 5, 20, 2
-DASHBOARD = 3.00
-
-
-def idle() -> dict[str, float]:
-    """USD a month of a stack that holds little and that nobody asks, by list price, without free tiers.
-
-    >>> 0 < sum(idle().values()) < 1
-    True
-    """
-    polls = QUEUES * POLLERS * HOURS * 3_600 / POLL_S
-    return {
-        "polls of two queues": polls * SQS_CALL,
-        "sweep and check of the index": SWEEPS * (SWEEP_GB_S * LAMBDA_GB_S + LAMBDA_CALL + SWEEP_LISTS * S3_PUT),
-        "its reads and log lines": SWEEPS * (SWEEP_READS * DYNAMO_READ + SWEEP_LOG_KB / 1e6 * LOG_GB),
+        "chat": asked * (PROMPT_TOKENS * CHAT_IN + ANSWER_TOKENS * CHAT_OUT),
     }
 
 
@@ -131,29 +111,6 @@ def idle_table() -> str:
     monitoring = ALARMS * ALARM + DASHBOARD
     rows = [*costs.items(), ("**together**", sum(costs.values())), ("`AlarmTopicArn`: alarms, dashboard", monitoring)]
     return "| a month, USD | |\n|---|---|\n" + "\n".join(f"| {name} | {usd:.2f} |" for name, usd in rows)
-
-
-FIREWALL = 6.00  # a web ACL and its rule
-
-
-def estimate(parameters: Mapping[str, str]) -> dict[str, float]:
-    """USD of a stack with *parameters* by list price: a month of rest, a thousand documents, a thousand questions.
-
-    Models are not in it: their price is their provider's.
-
-    >>> [round(usd) for usd in estimate({"OpenSearchDomain": "single-node"}).values()]
-    [28, 0, 0]
-    """
-    nodes, rate, disk_gb = INDEX[parameters.get("OpenSearchDomain", "none")]
-    engine: Engine = "opensearch" if nodes else "bucket"
-    resting = sum(idle().values()) + nodes * (rate * HOURS + disk_gb * GP3_GB)
-    resting += ALARMS * ALARM + DASHBOARD if parameters.get("AlarmTopicArn") else 0
-    resting += FIREWALL if parameters.get("RateLimitPerAddress") else 0
-    return {
-        "a month while nobody asks": resting,
-        "1,000 documents of one chunk": 1_000 * unit_usd(engine, DOCUMENT, INGEST_GB_S, messages=True),
-        "1,000 questions": 1_000 * unit_usd(engine, "ask", ASK_GB_S, messages=False),
-    }
 
 
 def first(workload: CostWorkload) -> float:
@@ -181,6 +138,35 @@ def table() -> str:
     return f"| | {heads} |\n{rule}\n{rows}"
 
 
-if __name__ == "__main__":  # make cost
-    chosen = parameters_of(tomllib.loads(CONFIG.read_text("utf-8")), sys.argv[1])
-    sys.stdout.writelines(f"{what}: {usd:.2f} USD\n" for what, usd in estimate(chosen).items())
+ARM = 0.8  # of arm64: its price beside that of x86_64
+OFFERS = {  # embedding model, USD of a thousand reranked questions, chat model
+    "Titan V2, Amazon Rerank, Nova Lite": ("amazon.titan-embed-text-v2:0", 1.00, "amazon.nova-lite-v1:0"),
+    "Cohere Embed v3, Cohere Rerank 3.5, Claude Haiku 4.5": (
+        "cohere.embed-english-v3",
+        2.00,
+        "anthropic.claude-haiku-4-5-20251001-v1:0",
+    ),
+    "OpenAI: text-embedding-3-small, gpt-4o-mini": ("text-embedding-3-small", None, "gpt-4o-mini"),
+}
+
+
+def models_table() -> str:
+    """What models cost inside the stack on arm64, and those of Bedrock and OpenAI."""
+    heads = (
+        "USD",
+        "a million passages",
+        "a thousand questions' vectors",
+        "as many read or reranked",
+        "as many answers",
+    )
+    inside = [ARM * usd for usd in (*map(inside_usd, (PASSAGE_S, QUESTION_S, PAIRS_S, ANSWER_S)),)]
+    rows = [("the stack's own function", [1e6 * inside[0], *(1e3 * each for each in inside[1:])])]
+    for name, (embedding, rerank, chat) in OFFERS.items():
+        a_passage, a_question = (tokens_usd(embedding, each) or 0 for each in (PASSAGE_TOKENS, QUESTION_TOKENS))
+        answered = 1e3 * (tokens_usd(chat, PROMPT_TOKENS, ANSWER_TOKENS) or 0)
+        rows.append((name, [1e6 * a_passage, 1e3 * a_question, rerank, answered]))
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for name, figures in rows:
+        shown = ["–" if each is None else f"{each:,.2f}" if each >= 0.1 else f"{each:.4f}" for each in figures]
+        lines.append(f"| {' | '.join([name, *shown])} |")
+    return "\n".join(lines)

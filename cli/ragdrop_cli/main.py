@@ -14,6 +14,7 @@ from ragdrop import __version__
 from ragdrop.errors import RagdropError
 from ragdrop_cli import (
     connect,
+    costs,
     doctor,
     documents,
     evaluation,
@@ -44,9 +45,11 @@ PANELS = {
     **dict.fromkeys(("history", "diff", "rollback"), "The past"),
     **dict.fromkeys(("stages", "promote", "discard"), "Staged changes"),
     **dict.fromkeys(("search", "ask", "verify", "replay", "eval", "mcp", "open"), "Questions"),
-    **dict.fromkeys(("tenant", "key", "connect", "calibrate", "sweep", "restore", "reindex"), "Operating, with AWS"),
+    **dict.fromkeys(
+        ("tenant", "key", "connect", "calibrate", "sweep", "restore", "reindex"), "Operating, with AWS"
+    ),
     **dict.fromkeys(("stats", "vaults", "doctor", "canary"), "How it is"),
-    **dict.fromkeys(("invoke", "completion"), "At your desk"),
+    **dict.fromkeys(("cost", "invoke", "completion"), "At your desk"),
 }
 
 
@@ -136,6 +139,7 @@ def build() -> typer.Typer:
         (app, "invoke", invoke.invoke, "ragdrop invoke query events/search.json"),
         (app, "mcp", connect.mcp, "ragdrop mcp --wait-s 60"),
         (app, "connect", connect.connect, "ragdrop connect ragdrop-dev --tenant acme"),
+        (app, "cost", costs.cost, "ragdrop cost --before deploy"),
         (app, "completion", connect.completion, 'eval "$(ragdrop completion bash)"'),
         (tenant, "create", tenants.create, "ragdrop tenant create acme --if-missing"),
         (tenant, "list", tenants.list_all, "ragdrop tenant list"),

@@ -7,6 +7,7 @@ import re
 
 from pages import cost
 from ragdrop.ports.telemetry import NAMESPACE, UNITS, QueryReport, metrics_of
+from ragdrop_cli import costs
 from tests.architecture.cloudformation import REPOSITORY, of_type, read_template
 
 RESOURCES = dict(read_template("templates/monitoring.yaml")["Resources"])
@@ -82,5 +83,5 @@ def test_the_cost_page_counts_the_alarms_and_metrics_that_there_are() -> None:
     of_a_question = metrics_of(QueryReport("ask", "acme", 1.0, **used))  # type: ignore[arg-type] # floats
     of_a_search = metrics_of(QueryReport("search", "acme", 1.0))
 
-    assert len(ALARMS) == cost.ALARMS
+    assert len(ALARMS) == costs.ALARMS
     assert len({*of_a_question, *of_a_search, "IndexedDocuments", "FailedDocuments"}) == cost.METRICS

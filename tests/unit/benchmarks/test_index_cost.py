@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from pages.__main__ import page
-from pages.cost import estimate
 from pages.cost_index import ASKED, LARGE_QUESTIONS, SIZES, bucket_month, opensearch_month, table
 
 
@@ -37,14 +36,3 @@ def test_the_page_has_a_row_for_each_size_and_number_of_questions() -> None:
 
     assert len(rows) == len(SIZES) * len(ASKED)
     assert rows[0] in page("cost.md")
-
-
-def test_an_estimate_follows_the_parameters_that_cost_by_the_month() -> None:
-    plain = estimate({})
-    chosen = estimate({"OpenSearchDomain": "single-node", "AlarmTopicArn": "shown", "RateLimitPerAddress": "2000"})
-    month, documents, questions = plain
-
-    assert plain[month] < 1
-    assert round(chosen[month] - plain[month], 2) == 27.50 + 4.60 + 6.00
-    assert plain[documents] < 1
-    assert plain[questions] < 1
