@@ -111,6 +111,19 @@ def test_a_profile_leads_to_its_models_in_every_region_and_they_may_not_be_calle
     assert deployed.roles(STREAM, model(HAIKU), profile(f"us.{HAIKU}")) == set()
 
 
+def test_an_application_profile_is_named_by_its_arn_and_leads_to_its_model_alone() -> None:
+    mine, other = (
+        f"arn:aws:bedrock:{REGION}:{ACCOUNT}:application-inference-profile/{name}" for name in ("a1b2", "c3d4")
+    )
+    deployed = Deployed(ChatUrl="bedrock", ChatModels=f"{mine}, amazon.nova-micro-v1:0")
+
+    assert deployed.roles(STREAM, mine) == READERS
+    assert deployed.roles(STREAM, model(HAIKU, "eu-west-3"), mine) == READERS
+    assert deployed.roles(STREAM, model("amazon.nova-micro-v1:0")) == READERS
+    assert deployed.roles(STREAM, other) == deployed.roles(STREAM, model(HAIKU), other) == set()
+    assert deployed.roles(STREAM, model(HAIKU)) == set()
+
+
 def test_the_openai_route_may_book_a_call_on_the_default_project() -> None:
     arn = f"arn:aws:bedrock:{REGION}:{ACCOUNT}:project/default"
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
+from urllib.parse import unquote
 
 import botocore.session
 import httpx
@@ -34,7 +35,7 @@ from ragdrop.models.http import OpenAiHttp
 from ragdrop.ports.model_services import ModelStanding
 from ragdrop.stores.aws.clients import SignedEndpoint
 from ragdrop.stores.aws.deployment import BedrockCatalogue
-from tests.bedrock_server import AVAILABLE, BedrockServer, event_bytes
+from tests.bedrock_server import AVAILABLE, SAID, BedrockServer, event_bytes
 from tests.contract.bedrock.bedrock_calls import (
     BOTH_ROUTES,
     CLAUDE,
@@ -280,6 +281,9 @@ def test_an_endpoint_that_does_not_answer_is_an_error_of_its_service(running: Be
         models.models(soon())
 
 
+APPLICATION = "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/a1b2c3d4e5f6"
+
+
 class Catalogue:
     """The control plane as ragdrop asks it: requests and replies are checked by AWS's model of the service."""
 
@@ -288,7 +292,10 @@ class Catalogue:
         self.model = botocore.session.get_session().get_service_model("bedrock")
 
     def get_inference_profile(self, **params: Any) -> dict[str, Any]:
-        reply = {"inferenceProfileId": CLAUDE, "status": "ACTIVE", "type": "SYSTEM_DEFINED"}
+        reply: dict[str, Any] = {"inferenceProfileId": CLAUDE, "status": "ACTIVE", "type": "SYSTEM_DEFINED"}
+        if params["inferenceProfileIdentifier"] == APPLICATION:
+            model = {"modelArn": "arn:aws:bedrock:eu-west-1::foundation-model/meta.llama3-1-8b-instruct-v1:0"}
+            reply |= {"inferenceProfileId": "a1b2c3d4e5f6", "type": "APPLICATION", "models": [model]}
         return self._answer("GetInferenceProfile", params, reply)
 
     def get_foundation_model_availability(self, **params: Any) -> dict[str, Any]:
@@ -331,6 +338,25 @@ def test_the_catalogue_says_what_the_account_has_of_models_and_of_profiles() -> 
         ),
         COHERE: ModelStanding(in_region=False),
     }
+
+
+def test_of_an_application_profile_the_catalogue_is_asked_for_the_model_behind_it() -> None:
+    bedrock = Catalogue(meta={"authorizationStatus": "NOT_AUTHORIZED"})
+
+    [found] = BedrockCatalogue([("", APPLICATION)], lambda *_: bedrock).standings().values()
+
+    assert found == ModelStanding(in_region=True, missing=("authorizationStatus is NOT_AUTHORIZED",))
+
+
+def test_an_application_profile_is_called_by_its_arn_through_converse(
+    server: BedrockServer, chat: BedrockChatModel
+) -> None:
+    assert whole(chat, APPLICATION).text == SAID
+    assert whole_of(streamed(chat, APPLICATION)).text == SAID
+    assert [unquote(path) for path, _, _ in server.requests] == [
+        f"/model/{APPLICATION}/converse",
+        f"/model/{APPLICATION}/converse-stream",
+    ]
 
 
 def test_a_catalogue_that_may_not_be_read_is_an_error_that_names_it() -> None:

@@ -53,12 +53,14 @@ def foundation_model(model: str) -> str:
 
 
 def is_profile(model: str) -> bool:
-    """Whether *model* names a cross-region inference profile of Amazon Bedrock.
+    """Whether *model* names an inference profile of Amazon Bedrock: a cross-region one, or any by its ARN.
 
     >>> is_profile("us.amazon.nova-micro-v1:0"), is_profile("amazon.nova-micro-v1:0")
     (True, False)
+    >>> is_profile("arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/a1b2c3d4e5f6")
+    True
     """
-    return _PROFILE.match(model.lower()) is not None
+    return "inference-profile/" in model or _PROFILE.match(model.lower()) is not None
 
 
 def of_model(model: str, table: Mapping[str, T]) -> T | None:

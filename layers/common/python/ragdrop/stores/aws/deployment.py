@@ -120,9 +120,11 @@ class BedrockCatalogue:
         bedrock = self._made("bedrock", region)
         with aws_errors(DependencyError, service="bedrock", resource=f"Amazon Bedrock's catalogue ({model})"):
             try:
+                behind = foundation_model(model)
                 if is_profile(model):
-                    bedrock.get_inference_profile(inferenceProfileIdentifier=model)
-                found = bedrock.get_foundation_model_availability(modelId=foundation_model(model))
+                    leads_to = bedrock.get_inference_profile(inferenceProfileIdentifier=model).get("models")
+                    behind = foundation_model(leads_to[0]["modelArn"]) if leads_to else behind
+                found = bedrock.get_foundation_model_availability(modelId=behind)
             except ClientError as exc:
                 if error_code(exc) in NOT_THERE:
                     return ModelStanding(in_region=False)
