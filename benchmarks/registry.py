@@ -16,6 +16,7 @@ from benchmarks.cost import cost_table
 from benchmarks.first_answer import first_answer_table
 from benchmarks.growth import tables as growth_tables
 from benchmarks.load import load_table
+from benchmarks.models_function import models_function_table
 from benchmarks.parity import parity_table
 from benchmarks.peers_answers import answers_table
 from benchmarks.peers_ingest import peers_ingest_table
@@ -57,6 +58,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         Benchmark("load", 11, by_name=True),
         Benchmark("cold_start", 5, options=QUICK),
         Benchmark("first_answer", 3, by_name=True),
+        Benchmark("models_function", 1.5, options=QUICK, by_name=True),
         Benchmark("growth", 8, options=QUICK, by_name=True),
         Benchmark("bucket_index", 5),
         Benchmark("peers_ingest", options=QUICK),
@@ -124,6 +126,7 @@ TABLES: Sequence[PageTable] = (
     _results("requests", "docs/cost.md", cost_table, "cost"),
     _results("cold-start", PERFORMANCE, cold_start_table),
     _results("first-answer", PERFORMANCE, first_answer_table),
+    _results("models-function", PERFORMANCE, models_function_table),
     _results("peers-ingest", PERFORMANCE, peers_ingest_table),
     _results("peers-answers", QUALITY_PAGE, answers_table),
     _results("change", QUALITY_PAGE, change_table),

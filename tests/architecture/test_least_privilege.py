@@ -22,7 +22,7 @@ REASONS = {
     ),
     "a named model or profile of Bedrock, wherever bedrock:REGION calls it": re.compile(
         r"arn:(\$\{AWS::Partition\}|\*):bedrock:\*:(\$\{AWS::AccountId\}|\*)?:"
-        r"(foundation-model/|inference-profile/)(\$\{EmbeddingModel\}|[a-z.:0-9-]*[0-9])?"
+        r"(foundation-model/|\*?inference-profile/)(\$\{EmbeddingModel\}|[a-z.:0-9-]*[0-9])?"
     ),
     "the default project of the account, in the region of bedrock:REGION": re.compile(
         r"arn:\$\{AWS::Partition\}:bedrock:\*:\$\{AWS::AccountId\}:project/default"

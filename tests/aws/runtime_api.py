@@ -59,6 +59,11 @@ class RuntimeApi:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # head and body are two writes, and the second would wait 40 ms
+
+            def handle(self) -> None:
+                with suppress(ConnectionResetError):  # the function was ended
+                    super().handle()
 
             def log_message(self, *args: object) -> None:
                 """Say nothing."""

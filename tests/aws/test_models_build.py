@@ -3,47 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from ragdrop.models.answerer import MODEL as ANSWERER
-from tests.aws.runtime_api import RuntimeApi
-from tests.aws.test_runtime import PROGRAM, runtime_client
+from tests.aws.models_function import built, runtime_client, under_the_client
 from tests.integration.test_built_functions import LAYER_LIMIT_BYTES
-from tests.stacks import REPOSITORY
 
 pytestmark = pytest.mark.long
 
 LIMIT_BYTES = 250 * 1024 * 1024  # of a function with its layers, unzipped: AWS counts 262,144,000
 COMPILED_BYTES = 12_000_000  # what `make build` adds: compiled modules
 EMBEDDING = "all-MiniLM-L6-v2"
-LAYER = REPOSITORY / "layers/common/python"
-
-
-def built(processor: str, folder: Path) -> Path:
-    """What functions/models/Makefile makes for *processor*, in *folder*."""
-    folder.mkdir(exist_ok=True)
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "ARTIFACTS_DIR": str(folder),
-        "MODELS_FOR": processor,
-    }
-    done = subprocess.run(
-        ["make", "--silent", "build-ModelsFunction"],
-        cwd=REPOSITORY / "functions/models",
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2_000:]
-    return folder
 
 
 @pytest.mark.parametrize(("processor", "machine"), [("x86_64", "x86_64"), ("arm64", "aarch64")])
@@ -63,13 +35,7 @@ def test_without_models_the_build_is_the_handler_alone(tmp_path: Path) -> None:
 @pytest.mark.enable_socket
 def test_the_function_answers_under_the_runtime_client_with_nothing_else_on_the_path(tmp_path: Path) -> None:
     folder = built("native", tmp_path / "function")
-    client = runtime_client(tmp_path)
-    api = RuntimeApi()
-    program = PROGRAM.format(paths=[str(folder), str(LAYER), str(client)])
-    environment = {"AWS_LAMBDA_RUNTIME_API": api.address, "LAMBDA_TASK_ROOT": str(folder)}
-    process = subprocess.Popen([sys.executable, "-I", "-S", "-c", program], env=environment, cwd=folder)
-    api.pids.append(process.pid)
-    try:
+    with under_the_client(folder, runtime_client(tmp_path)) as (api, _):
         embedded, read, listed = (
             json.loads(api.invoke(event).body)
             for event in (
@@ -78,10 +44,6 @@ def test_the_function_answers_under_the_runtime_client_with_nothing_else_on_the_
                 {"path": "/models"},
             )
         )
-    finally:
-        process.kill()
-        process.wait(10)
-        api.close()
 
     assert [len(each["embedding"]) for each in embedded["body"]["data"]] == [384, 384]
     assert read["body"]["data"][0]["relevance"] > 0.5

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import subprocess
@@ -15,36 +14,21 @@ from typing import Any
 
 import pytest
 
+from tests.aws.models_function import PROGRAM, runtime_client
 from tests.aws.runtime_api import RuntimeApi
 from tests.integration.test_built_functions import BUILD, runtime  # noqa: F401 - a fixture
 from tests.stacks import REPOSITORY, LocalStack, shared_stack
 
 pytestmark = pytest.mark.long
 
-OF_THE_CLIENT = ("awslambdaric", "runtime_client", "snapshot_restore_py", "simplejson")
 EVENTS = REPOSITORY / "events"
 DOCUMENTED = re.compile(r"^\| `([\w.-]+\.json)` \| `(\w+)` \| (.+?) \| (.+?) \|$", re.MULTILINE)
-PROGRAM = "import sys; sys.path[:0] = {paths!r}; from awslambdaric.__main__ import main; main(['', 'app.handler'])"
 
 
 @pytest.fixture(scope="module")
 def stack() -> LocalStack:
     """The stack of this process."""
     return shared_stack()
-
-
-def runtime_client(folder: Path) -> Path:
-    """A folder in *folder* with AWS's runtime client and what it imports, and nothing else."""
-    client = folder / "client"
-    client.mkdir()
-    for name in OF_THE_CLIENT:
-        spec = importlib.util.find_spec(name)
-        assert spec is not None
-        assert spec.origin is not None
-        path = Path(spec.origin)
-        path = path.parent if path.name == "__init__.py" else path
-        (client / path.name).symlink_to(path)
-    return client
 
 
 @contextmanager
