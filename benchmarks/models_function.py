@@ -39,7 +39,7 @@ MILLION, THOUSAND = 1_000_000, 1_000
 
 
 def text(tokens: int, number: int) -> str:
-    """A text of some *tokens*, of common words alone; another for each *number*.
+    """A text of some *tokens*, of common words; another for each *number*.
 
     >>> text(4, 1)
     '1 pump of this'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pages.wrap import table as markdown
 from ragdrop.operate.costs import (
     ALARM,
     ASK_GB_S,
@@ -27,6 +28,7 @@ from ragdrop_cli.costs import (
     ALARMS,
     ANSWER_S,
     ANSWER_TOKENS,
+    BATCH,
     DASHBOARD,
     HOURS,
     INDEX,
@@ -152,21 +154,17 @@ OFFERS = {  # embedding model, USD of a thousand reranked questions, chat model
 
 def models_table() -> str:
     """What models cost inside the stack on arm64, and those of Bedrock and OpenAI."""
-    heads = (
-        "USD",
-        "a million passages",
-        "a thousand questions' vectors",
-        "as many read or reranked",
-        "as many answers",
-    )
-    inside = [ARM * usd for usd in (*map(inside_usd, (PASSAGE_S, QUESTION_S, PAIRS_S, ANSWER_S)),)]
-    rows = [("the stack's own function", [1e6 * inside[0], *(1e3 * each for each in inside[1:])])]
-    for name, (embedding, rerank, chat) in OFFERS.items():
-        a_passage, a_question = (tokens_usd(embedding, each) or 0 for each in (PASSAGE_TOKENS, QUESTION_TOKENS))
-        answered = 1e3 * (tokens_usd(chat, PROMPT_TOKENS, ANSWER_TOKENS) or 0)
-        rows.append((name, [1e6 * a_passage, 1e3 * a_question, rerank, answered]))
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for name, figures in rows:
-        shown = ["–" if each is None else f"{each:,.2f}" if each >= 0.1 else f"{each:.4f}" for each in figures]
-        lines.append(f"| {' | '.join([name, *shown])} |")
-    return "\n".join(lines)
+    heads = ["USD", "a million passages", "a thousand questions' vectors", "as many reranked", "as many answers"]
+    inside = [1e3 * ARM * inside_usd(seconds) for seconds in (QUESTION_S, PAIRS_S, ANSWER_S)]
+    rows: list[tuple[str, list[float | None]]] = [
+        ("the stack's own function", [1e6 * ARM * inside_usd(PASSAGE_S, 1 / BATCH), *inside])
+    ]
+    for name, (embedding, reranked, chat) in OFFERS.items():
+        passage, question = (tokens_usd(embedding, each) or 0 for each in (PASSAGE_TOKENS, QUESTION_TOKENS))
+        answer = tokens_usd(chat, PROMPT_TOKENS, ANSWER_TOKENS) or 0
+        rows.append((name, [1e6 * passage, 1e3 * question, reranked, 1e3 * answer]))
+    return markdown([heads, *([name, *map(_usd, figures)] for name, figures in rows)])
+
+
+def _usd(figure: float | None) -> str:
+    return "–" if figure is None else f"{figure:,.2f}" if figure >= 0.1 else f"{figure:.4f}"

@@ -50,9 +50,10 @@ SWEEPS = HOURS * 7  # one an hour, and a check of the index every ten minutes
 SWEEP_GB_S, SWEEP_LISTS, SWEEP_READS, SWEEP_LOG_KB = 1.0, 5, 20, 2
 
 # Of the stack's own function, with the template's memory: seconds as benchmarks/models_function.py measures them.
-MODELS_GB = 3_008 / 1_024
-QUESTION_S, PAIRS_S, PASSAGE_S = 0.01, 0.2, 0.06  # a question's vector, ten pairs read, one passage in a batch
-ANSWER_S = 0.2  # what the answerer adds: it compares the sentences of the passages
+MODELS_GB = 2_560 / 1_024
+QUESTION_S, PAIRS_S, PASSAGE_S = 0.007, 0.15, 0.030  # a question's vector, ten pairs read, one passage in a batch
+ANSWER_S = 0.3  # of the answerer, computed: it embeds the sentences of ten passages
+BATCH = 32  # passages of a call of ingest
 PASSAGE_TOKENS, QUESTION_TOKENS, PROMPT_TOKENS, ANSWER_TOKENS = 200, 20, 6_000, 300
 
 
@@ -81,8 +82,8 @@ def idle() -> dict[str, float]:
 def inside_usd(seconds: float, calls: float = 1) -> float:
     """What calls of the stack's own function cost that take so many seconds in all.
 
-    >>> round(inside_usd(0.06, 1 / 32) * 1e6, 2)
-    2.94
+    >>> round(inside_usd(0.03, 1 / 32) * 1e6, 2)
+    1.26
     """
     return seconds * MODELS_GB * LAMBDA_GB_S + calls * LAMBDA_CALL
 
@@ -116,7 +117,7 @@ def estimate(parameters: Mapping[str, str]) -> dict[str, Estimate]:
     if parameters.get("EmbeddingUrl"):
         passage, question = (tokens_usd(embedding, tokens) for tokens in (PASSAGE_TOKENS, QUESTION_TOKENS))
     else:
-        passage, question = inside_usd(PASSAGE_S), inside_usd(QUESTION_S)
+        passage, question = inside_usd(PASSAGE_S, 1 / BATCH), inside_usd(QUESTION_S)
     answer = tokens_usd(chat, PROMPT_TOKENS, ANSWER_TOKENS) if parameters.get("ChatUrl") else inside_usd(ANSWER_S)
     reader = 0.0 if parameters.get("ReaderUrl") else inside_usd(PAIRS_S)
     asked = None if question is None or answer is None else 1_000 * (question + reader + answer)

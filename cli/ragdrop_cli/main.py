@@ -45,9 +45,7 @@ PANELS = {
     **dict.fromkeys(("history", "diff", "rollback"), "The past"),
     **dict.fromkeys(("stages", "promote", "discard"), "Staged changes"),
     **dict.fromkeys(("search", "ask", "verify", "replay", "eval", "mcp", "open"), "Questions"),
-    **dict.fromkeys(
-        ("tenant", "key", "connect", "calibrate", "sweep", "restore", "reindex"), "Operating, with AWS"
-    ),
+    **dict.fromkeys(("tenant", "key", "connect", "calibrate", "sweep", "restore", "reindex"), "Operating, with AWS"),
     **dict.fromkeys(("stats", "vaults", "doctor", "canary"), "How it is"),
     **dict.fromkeys(("cost", "invoke", "completion"), "At your desk"),
 }

@@ -58,7 +58,7 @@ def test_the_function_runs_without_the_settings_of_the_others(inside: LocalStack
     found = inside.client("lambda").get_function_configuration(FunctionName=NAME, Qualifier="live")
 
     assert found.get("Environment", {}).get("Variables", {}) == {}
-    assert found["MemorySize"] == 3_008
+    assert found["MemorySize"] == 2_560
 
 
 def test_a_bad_event_is_refused_and_the_function_answers_on(inside: LocalStack) -> None:

@@ -7,7 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from ragdrop_cli.costs import ALARMS, DASHBOARD, FIREWALL, Estimate, estimate
+from benchmarks import records
+from ragdrop_cli.costs import (
+    ALARMS,
+    BATCH,
+    DASHBOARD,
+    FIREWALL,
+    MODELS_GB,
+    PAIRS_S,
+    PASSAGE_S,
+    QUESTION_S,
+    Estimate,
+    estimate,
+)
+from tests.architecture.cloudformation import REPOSITORY, read_template
 from tests.unit.cli.world import CommandLine
 
 MONTH, DOCUMENTS, QUESTIONS = "a month while nobody asks", "1,000 documents of one chunk", "1,000 questions"
@@ -44,6 +57,18 @@ def test_the_price_of_a_model_that_nobody_knows_is_unknown_and_not_nothing() -> 
 
     assert found[QUESTIONS].models is None
     assert found[DOCUMENTS] == Estimate(estimate({})[DOCUMENTS].services, pytest.approx(0.004))
+
+
+def test_times_of_the_models_function_are_not_below_what_was_measured_with_the_templates_memory() -> None:
+    record = records.read("models_function", REPOSITORY / records.WHOLE)
+    memory_mb = read_template()["Resources"]["ModelsFunction"]["Properties"]["MemorySize"]
+    assert record is not None
+    [row] = [each for each in record.results["rows"] if (each["memory_mb"], each["threads"]) == (memory_mb, 2)]
+
+    assert memory_mb / 1_024 == MODELS_GB
+    assert row["question_s"] <= QUESTION_S
+    assert row["pairs_s"] <= PAIRS_S
+    assert row["batch_s"] / BATCH <= PASSAGE_S
 
 
 def test_the_command_reads_the_profile_of_the_repository(
