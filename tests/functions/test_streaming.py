@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ import httpx
 import openai
 import pytest
 
+from ragdrop.api.streams import EventStream
 from ragdrop.client import RagdropClient
 from ragdrop.client.events import Cited, Done, Retrieved, Said
 from ragdrop.ports.model_services import Completion, Message
@@ -84,6 +86,25 @@ def test_the_openai_client_gets_each_word_as_soon_as_it_is_said(url: str, chat: 
     assert begun[0] == ""
     assert "The" in begun[1]
     assert "".join(begun) + "".join(rest) == REPLY
+
+
+@pytest.mark.parametrize("route", ["/ask", "/v1/chat/completions"])
+def test_comments_keep_the_connection_while_a_slow_model_says_nothing(
+    url: str, chat: GatedChatModel, route: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EventStream, "waits_s", 0.05)
+    body = {"query": "pump"} if route == "/ask" else {"messages": [{"role": "user", "content": "pump"}]}
+    with (
+        httpx.Client(trust_env=False) as client,
+        client.stream("POST", url + route, json={**body, "stream": True}) as reply,
+    ):
+        lines = reply.iter_lines()
+        before = list(itertools.takewhile(lambda line: not line.startswith(":"), lines))
+        chat.let(100)
+        after = "\n".join(lines)
+
+    assert "forever" not in "".join(before)
+    assert "forever" in after
 
 
 @pytest.mark.parametrize("route", ["/ask", "/v1/chat/completions"])

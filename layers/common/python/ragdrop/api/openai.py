@@ -1,13 +1,14 @@
 """`/v1`: chat completions with checked citations, models and embeddings, in the OpenAI protocol."""
 
 import base64
-import itertools
 import json
 import sys
 import time
 import uuid
 from array import array
 from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
@@ -178,9 +179,19 @@ def _base64(found: Vector) -> str:
 
 
 def _begun(stream: Iterator[AskEvent]) -> Iterator[AskEvent]:
-    """*stream* from its first word on: what fails before it is an error like any other, with a status."""
-    first = next(event for event in stream if not isinstance(event, SourcesFound | Citation | CheckedSentence))
-    return itertools.chain([first], stream)
+    """*stream* from its first word on; what fails before it is an error with a status, if a client can still wait."""
+    words = (event for event in stream if not isinstance(event, SourcesFound | Citation | CheckedSentence))
+    thread = ThreadPoolExecutor(1, thread_name_prefix="first-word")
+    first = thread.submit(copy_context().run, next, words)
+    thread.shutdown(wait=False)
+    wait([first], EventStream.waits_s)
+    if first.done():
+        first.result()
+    return (event for each in (_result(first), stream) for event in each)
+
+
+def _result(first: Future[AskEvent]) -> Iterator[AskEvent]:
+    yield first.result()
 
 
 SPEAKERS = frozenset({"user", "assistant"})  # a client's system prompt is not ours: ragdrop has its own

@@ -28,14 +28,18 @@ ONE_BY_ONE = 16  # events
 MAX_WAITING = 1_000  # events; a model that is faster than its listener waits then
 GATHER_S = 0.004
 LOOK_S = 0.1  # how soon a source that waits sees that its listener left
+COMMENT = ": waiting\n\n"  # which parsers of server-sent events pass over
 
 
 class EventStream(StreamingResponse):
     """Sends the events of *source* as they come, and closes it, whether it came to its end or the listener left.
 
-    The first events are written one by one, without delay.  Then *source* runs in another thread, and what comes
-    within a few milliseconds is written at once: to hand over each event of a fast model costs more than the event.
+    *source* runs in another thread.  After the first events, what comes within a few milliseconds is written at once:
+    to hand over each event of a fast model costs more than the event.  While nothing comes, a comment is sent every
+    `waits_s`, so that no proxy takes the connection for dead.
     """
+
+    waits_s = 10.0  # many proxies cut a connection on which nothing comes for 30 or 60 seconds
 
     def __init__(self, source: Generator[str, None, None]) -> None:
         self._source = source
@@ -54,13 +58,10 @@ class EventStream(StreamingResponse):
                 self._source.close()
 
     async def _batches(self) -> AsyncGenerator[str, None]:
-        for _ in range(ONE_BY_ONE):
-            event = await run_in_threadpool(next, self._source, None)
-            if event is None:
-                return
-            yield event
         producing = self._start()
-        while (batch := await run_in_threadpool(self._take)) is not None:
+        sent = 0
+        while (batch := await run_in_threadpool(self._take, 0.0 if sent < ONE_BY_ONE else GATHER_S)) is not None:
+            sent += 1
             yield batch
         producing.result()  # what *source* raised is raised here
 
@@ -91,12 +92,15 @@ class EventStream(StreamingResponse):
             return True
         return False
 
-    def _take(self) -> str | None:
-        """All events that wait, at least one; None at the end."""
+    def _take(self, gather_s: float) -> str | None:
+        """All events that wait, at least one, or a comment; None at the end."""
         batch: list[str] = []
-        event = self._waiting.get()
-        if event is not None:
-            time.sleep(GATHER_S)
+        try:
+            event = self._waiting.get(timeout=self.waits_s)
+        except Empty:
+            return COMMENT
+        if event is not None and gather_s:
+            time.sleep(gather_s)
         while event is not None:
             batch.append(event)
             try:
