@@ -91,7 +91,9 @@ def test_the_answer_holds_the_fact_and_both_signs_are_green(notes: Pushed, quest
     assert {claim.status for claim in answer.claims} <= {"verified", "supported", "not_a_claim"}
 
 
-@pytest.mark.parametrize("question", ["Hello!", "x" * 5_00, "Who won the regatta of 1931?", "what does E-777 mean"])
+@pytest.mark.parametrize(
+    "question", ["Hello!", "x" * 5_000, "x " * 5_000, "Who won the regatta of 1931?", "what does E-777 mean"]
+)
 def test_what_the_notes_do_not_hold_is_not_answered(notes: Pushed, question: str) -> None:
     assert ask(notes, question).abstain_reason is not None
 
@@ -116,19 +118,24 @@ def test_a_new_question_in_a_conversation_is_not_answered_from_the_last_one(note
 
     asked = CondenseConversation(notes.app.ports.chat)(turns, soon())
 
-    assert "9 February" in ask(notes, asked.text).text
+    answer = ask(notes, asked.text, turns=asked.turns)
+    assert "9 February" in answer.text
+    assert {citation.hit.key.path for citation in answer.citations} == {"health/dentist.md"}
 
 
 def test_a_vault_that_grows_beside_it_changes_no_answer(notes: Pushed) -> None:
-    before = ask(notes, "how much notice do we have to give for the flat?")
+    question = "how much notice do we have to give for the flat?"
+    before = ask(notes, question)
+    afterwards = []
 
     for number in range(60):
         key = DocumentKey(notes.caller.tenant, "others", f"{number}.md")
         text = f"# Lease {number}\n\nThe tenant of house {number} gives notice in week {number}; the rent is {number}."
         notes.app.ports.documents.put(key.s3_key, text.encode(), media_type="text/markdown", metadata={})
         assert not notes.app.ingest.reconcile([delivery(Change(key.s3_key, f"{number:018X}"))], soon())
-    notes.app.tenants.directory.forget(notes.caller.tenant)
-    after = ask(notes, "how much notice do we have to give for the flat?")
+        if number in {4, 59}:  # before and after that vault is calibrated
+            notes.app.tenants.directory.forget(notes.caller.tenant)
+            afterwards.append(ask(notes, question).text)
 
     assert "three months" in before.text
-    assert after.text == before.text
+    assert afterwards == [before.text, before.text]

@@ -9,7 +9,7 @@ from operator import mul
 from typing import Literal
 
 from groundcheck.claims import ABOUT_THE_ANSWER
-from groundcheck.clauses import content
+from groundcheck.clauses import sequence
 from groundcheck.facts import names
 from groundcheck.sentences import stemmed_words, units
 from ragdrop.domain.answers import AnswersQuestion, ClosestPassage
@@ -112,7 +112,7 @@ class ReadQuestion:
             logger.warning("passages could not be read", extra={"service": exc.service, "code": exc.code})
             return ReadFound(warnings=(NOT_READ,))
         read = [self._weighed(hit, reading, score) for (hit, score), reading in zip(found, readings, strict=True)]
-        least = self._scale.least if content(question) - ABOUT_THE_ANSWER else math.inf  # a greeting asks nothing
+        least = self._scale.least if asks_something(question) else math.inf
         return ReadFound(tuple(sorted(read, key=lambda each: -each.rank)), least=least)
 
     def rerank(
@@ -153,6 +153,17 @@ class ReadQuestion:
         if score < least:
             return AnswersQuestion("no", "reader", score, least)
         return AnswersQuestion("yes" if score >= sure else "unsure", None, score, sure)
+
+
+def asks_something(question: str) -> bool:
+    """Whether *question* is neither a greeting nor one word again and again.
+
+    >>> asks_something("Hello, can you help?"), asks_something("x x x x"), asks_something("opening hours")
+    (False, False, True)
+    """
+    said = sequence(question)
+    words = frozenset(said)
+    return bool(words - ABOUT_THE_ANSWER) and not (len(words) == 1 and len(said) > 2)
 
 
 def closest_passages(read: ReadFound, retrieval: Retrieval) -> list[ClosestPassage]:
