@@ -100,10 +100,11 @@ def spaced(texts: Iterable[str]) -> tuple[str, str]:
 def query_terms(text: str) -> tuple[list[str], bool]:
     """The terms of a question, each once, at most 128; whether they are stop words, because it has no others.
 
-    In other languages than English they are without its function words, and with stems.
+    They are without the function words of their language: BM25 would rank by "how", "can" and "my" where a user's words
+    are not those of the text.  In other languages than English stems are beside them.
 
     >>> query_terms("What are the pumps of QX-5521?")
-    (['what', 'pump', 'qx', '5521', 'qx_5521'], False)
+    (['pump', 'qx', '5521', 'qx_5521'], False)
     >>> query_terms("to be or not to be"), query_terms("?! *")
     ((['to', 'be', 'or', 'not'], True), ([], True))
     >>> query_terms("Wer wartet die Pumpen?")

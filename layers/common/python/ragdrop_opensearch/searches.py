@@ -7,7 +7,7 @@ from typing import Any
 
 from ragdrop.domain.chunks import ChunkRange, Filters, Folder, Vector
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.languages import JOINED_TERM, LUCENE_STOP_WORDS, MAX_TERMS
+from ragdrop.domain.languages import JOINED_TERM, LUCENE_STOP_WORDS, MAX_TERMS, content_of
 from ragdrop_opensearch.mapping import SHARDS, attribute_term, document_term, revision_term, term, utf8, vector_json
 
 Clause = dict[str, Any]
@@ -91,16 +91,18 @@ def vector_search(vector: str, clause: Clause, limit: int, ef_search: int) -> st
 
 
 def words_of(text: str) -> list[str]:
-    """The words that are searched for: English stop words only where there is nothing else.
+    """The words that are searched for: stop words and function words only where there is nothing else.
 
-    What is not a word is dropped here, so that nothing in a question is syntax.  The list of stop words is that of the
-    bucket index, so that both ask for the same.
+    What is not a word is dropped here, so that nothing in a question is syntax.  The lists are those of the bucket
+    index, so that both ask for the same.
 
     >>> words_of('What is the "pump" code QX-5521?'), words_of("to be?"), words_of("?!")
-    (['What', 'pump', 'code', 'QX-5521'], ['to', 'be'], [])
+    (['pump', 'code', 'QX-5521'], ['to', 'be'], [])
     """
     found = list(dict.fromkeys(JOINED_TERM.findall(unicodedata.normalize("NFC", text))))
-    return ([word for word in found if word.casefold() not in LUCENE_STOP_WORDS] or found)[:MAX_TERMS]
+    asked = [word for word in found if word.casefold() not in LUCENE_STOP_WORDS]
+    not_about = content_of(text)[1]
+    return ([word for word in asked if word.casefold() not in not_about] or asked or found)[:MAX_TERMS]
 
 
 def lexical_search(words: Sequence[str], clause: Clause, limit: int, *, combined: bool = True) -> str:

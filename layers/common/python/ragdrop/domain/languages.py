@@ -89,6 +89,14 @@ _LUCENE = (
     "to was will with"
 )
 LUCENE_STOP_WORDS = frozenset(_LUCENE.split())
+# What questions are put with and not about.  A word of another language is no worse than any other: it counts.
+_ENGLISH = (
+    "a about all am an and any are as at be been being but by can could did do does for from get had has have he "
+    "her his how i if in into is it its may me might must my no not of on or our shall she should so some such "
+    "than that the their them then there these they this those to us was we were what when where which who whom "
+    "whose why will with would you your"
+)
+FUNCTION_WORDS = frozenset(_ENGLISH.split())
 
 COVERED = (
     (
@@ -182,11 +190,13 @@ def content_of(question: str) -> tuple[str, frozenset[str]]:
 
     >>> content_of("大桥是什么时候开通的")[0].split()
     ['大桥', '开通']
+    >>> "what" in content_of("What is the pump?")[1], "what" in content_of("Welche Pumpe ist das?")[1]
+    (True, False)
     """
     code = language_of(question)
     if code in {"zh", "ja"}:
         question = _ASKING.sub(" ", question)
-    return segmented(question), _WORDS.get(code or "", frozenset()) if code != "en" else frozenset()
+    return segmented(question), FUNCTION_WORDS if code == "en" else _WORDS.get(code or "", frozenset())
 
 
 def segmented(text: str) -> str:

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Literal
 
 from ragdrop.domain.chunks import Filters, Hit, ranked_by
-from ragdrop.domain.languages import content_of, language_of, segmented
+from ragdrop.domain.languages import FUNCTION_WORDS, content_of, language_of, segmented
 
 COMMON_SIZE = 60
 """Chunks that a word's rarity is counted over, where fewer were found: two full lists of candidates."""
@@ -28,14 +28,6 @@ _ARABIC_PREFIX = re.compile(
     r"(?<!\w)[\u0648\u0641\u0628\u0644\u0643]?(?:\u0627\u0644|\u0644\u0644)(?=\w{3})"
 )  # "and the"
 _UNINFLECTED = frozenset({"en", "zh", "ja", "ko", "th", None})  # English has its suffixes, the others pairs of signs
-# What questions are put with and not about.  A word of another language is no worse than any other: it counts.
-_ENGLISH = (
-    "a about all am an and any are as at be been being but by can could did do does for from get had has have he "
-    "her his how i if in into is it its may me might must my no not of on or our shall she should so some such "
-    "than that the their them then there these they this those to us was we were what when where which who whom "
-    "whose why will with would you your"
-)
-FUNCTION_WORDS = frozenset(_ENGLISH.split())
 
 
 def coverage(question: str, hits: Sequence[Hit]) -> dict[str, float]:
