@@ -224,25 +224,27 @@ def test_no_width_scrolls_sideways(world: World, open_page: Opener, width: int) 
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_part_of_the_page_that_was_lost_on_the_way_is_reported_and_fetched_again(open_page: Opener) -> None:
+@pytest.mark.parametrize("lost", ["main.js", "page.css"])
+def test_a_page_whose_script_or_style_was_lost_is_not_blank(open_page: Opener, lost: str) -> None:
     page = open_page()
-    page.context.route("**/turn.js", lambda route: route.abort())
+    page.context.route(f"**/{lost}", lambda route: route.abort())
     page.reload()
+    if lost == "main.js":
+        expect(page.locator(".late")).to_be_visible(timeout=10_000)
+        page.context.unroute(f"**/{lost}")
+        page.locator(".late a").click()
+
     page.locator("[data-question]").fill("Which code does the pump have?")
     page.locator("[data-question]").press("Enter")
-    problem = page.locator("[data-problem=offline]").first
-    problem.wait_for()
-    page.context.unroute("**/turn.js")
-
-    problem.locator("[data-retry]").click()
 
     page.locator("[data-turn][data-state=done]").wait_for()
+    expect(page.locator(".late")).to_have_count(0)
 
 
 def test_what_is_known_of_the_key_later_leaves_the_problem_of_a_question(open_page: Opener) -> None:
     page = open_page()
     held: list[Route] = []
-    page.context.route("**/turn.js", lambda route: route.abort())
+    page.context.route("**/ask", lambda route: route.abort())
     page.context.route("**/me", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks the function
     page.reload()
     page.locator("[data-question]").fill("Which code does the pump have?")

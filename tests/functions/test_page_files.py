@@ -53,6 +53,29 @@ def test_every_file_that_the_page_names_is_there_and_cached_for_good(client: Tes
         assert "immutable" in file.headers["cache-control"]
 
 
+def test_the_page_is_one_script_and_one_style_sheet_as_each_request_may_start_a_function(client: TestClient) -> None:
+    named = re.findall(r'(?:href|src)="(app/[^"]+)"', client.get("/app").text)
+
+    assert [name.rpartition("/")[2] for name in named] == ["main.js", "page.css"]
+    assert re.findall(r"^(?:import|export) .*|\bimport\(.*", page_files()["main.js"].decode(), re.MULTILINE) == []
+    assert "@import" not in page_files()["page.css"].decode()
+
+
+def test_no_module_needs_itself_before_it_is_made() -> None:
+    needs = {
+        file.name: set(re.findall(r'^import .* from "\./([\w.]+)";$', file.read_text("utf-8"), re.MULTILINE))
+        for file in FOLDER.glob("*.js")
+    }
+
+    while ready := {name for name, needed in needs.items() if not needed & needs.keys()}:
+        needs = {name: needed for name, needed in needs.items() if name not in ready}
+    assert needs == {}
+
+
+def test_a_page_whose_script_was_lost_says_so_and_offers_another_try() -> None:
+    assert re.search(r'<p class="late">[^<]+<a href="">', page_files()["index.html"].decode())
+
+
 def test_a_page_of_an_older_release_gets_the_files_of_today_and_keeps_none(client: TestClient) -> None:
     file = client.get("/app/0000000000000000/main.js")
 

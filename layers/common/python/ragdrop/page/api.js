@@ -55,9 +55,6 @@ export async function send(path, { method = "GET", body, headers = {}, signal } 
   throw error;
 }
 
-// A module that is fetched when it is first needed: a network that is lost by then is an ApiError, as of any request.
-export const loaded = (module) => module.catch((error) => { throw error instanceof TypeError ? new ApiError(0, null) : error; });
-
 // The JSON of one request.
 export async function call(path, options) {
   return (await send(path, options)).json();

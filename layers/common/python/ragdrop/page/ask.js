@@ -1,6 +1,6 @@
 // The question box, its filters, and the conversation, which stays while one looks at other views.
 
-import { call, credential, loaded, query } from "./api.js";
+import { call, credential, query } from "./api.js";
 import { button, h, show } from "./dom.js";
 import { empty, problem } from "./problems.js";
 import { t } from "./strings.js";
@@ -77,7 +77,7 @@ export async function view(main, { me, whoAmI, params, signal }) {
   }
 
   async function run(question) {
-    const { Turn } = await loaded(import("./turn.js"));
+    const { Turn } = await import("./turn.js");
     show(vaults);
     show(notice);
     const history = turns.filter((turn) => turn.answered).slice(-HISTORY).map((turn) => ({ question: turn.fields.query, answer: turn.text.slice(0, MAX_ANSWER).toWellFormed() }));
@@ -112,7 +112,7 @@ export async function view(main, { me, whoAmI, params, signal }) {
 
   // The box is usable from here on; what follows may take its time, and is tried again when evidence is wanted.
   const host = async () => {
-    const evidence = await loaded(import("./evidence.js"));
+    const evidence = await import("./evidence.js");
     if (!signal.aborted) open = evidence.host(page, signal, () => turns.at(-1));
   };
   open = (...evidence) => host().then(() => open(...evidence), (error) => show(notice, problem(error)));

@@ -3,7 +3,7 @@
 import { call, documentPath, query } from "./api.js";
 import { announce, button, h, show } from "./dom.js";
 import { loading, problem } from "./problems.js";
-import { chip, failure, field, linkTo, nameOf, patiently, poll, quiet, remove, retry, styled } from "./records.js";
+import { chip, failure, field, linkTo, nameOf, patiently, poll, quiet, remove, retry } from "./records.js";
 import { bytes, number, percent, t, when } from "./strings.js";
 
 const SLICE = 20_000;          // code points on the page at once
@@ -16,7 +16,6 @@ const FACTS = { doc_type: String, content_type: String, promotion_level: String,
 const WEB = /^([a-z][a-z0-9+.-]*:|\/\/)/i;
 
 export async function view(main, context) {
-  await styled;
   const { me, parts: [vault, ...segments], params, signal } = context;
   const path = segments.join("/");
   const where = documentPath(vault, path);

@@ -1,9 +1,9 @@
 // The list of documents: filters, pages, live statuses, Retry and Delete; uploads for those who may write.
 
-import { call, loaded, query } from "./api.js";
+import { call, query } from "./api.js";
 import { announce, button, h, show } from "./dom.js";
 import { empty, loading, problem } from "./problems.js";
-import { arrange, chip, failure, field, linkTo, nameOf, patiently, poll, quiet, remove, retry, styled, tally } from "./records.js";
+import { arrange, chip, failure, field, linkTo, nameOf, patiently, poll, quiet, remove, retry, tally } from "./records.js";
 import { number, t, when } from "./strings.js";
 
 const PAGE = 100;
@@ -17,7 +17,6 @@ const isPending = ({ status }) => status === "pending";
 const look = (document) => JSON.stringify({ ...document, etag: null });
 
 export async function view(main, { me, params, signal }) {
-  await styled;
   const writes = me.role !== "reader";
   const asked = Object.fromEntries(["vault", "prefix", "status", "name"].map((name) => [name, params.get(name) ?? ""]));
   let documents = [];
@@ -48,7 +47,7 @@ export async function view(main, { me, params, signal }) {
   const folder = () => asked.prefix.replace(/\/?[^/]*$/, "");
   let aim;
   if (writes) {
-    const { uploads } = await loaded(import("./upload.js"));
+    const { uploads } = await import("./upload.js");
     if (signal.aborted) return;
     aim = uploads(upload, main, { me, signal, vault: asked.vault, folder: folder(), changed: follow });
   }

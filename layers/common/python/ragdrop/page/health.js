@@ -4,7 +4,7 @@ import { ApiError, base, call, credential } from "./api.js";
 import { chart } from "./charts.js";
 import { announce, button, h, show } from "./dom.js";
 import { loading, problem } from "./problems.js";
-import { chip, patiently, poll, quiet, styled } from "./records.js";
+import { chip, patiently, poll, quiet } from "./records.js";
 import { duration, number, percent, t, when } from "./strings.js";
 
 const EVERY_MS = 15_000;
@@ -16,7 +16,6 @@ const cost = perhaps((value) => number(value, { maximumSignificantDigits: 3 }));
 const figure = (name, value) => h("div", { "data-figure": name }, h("dt.muted.small", t(`fig.${name}`)), h("dd", value));
 
 export async function view(main, { me, signal }) {
-  await styled;
   let range = "24h";
   let moving = false;
   let drawn = "";  // the figures that are drawn

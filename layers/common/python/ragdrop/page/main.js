@@ -1,6 +1,6 @@
 // The frame of the page: header, routes, theme, language, sign-in over any view.
 
-import { ApiError, call, credential, loaded } from "./api.js";
+import { ApiError, call, credential } from "./api.js";
 import { announce, button, h, show, svg } from "./dom.js";
 import { problem } from "./problems.js";
 import { language, setLanguage, t } from "./strings.js";
@@ -47,7 +47,7 @@ async function route() {
   document.title = `${t(`nav.${nav}`)} · ragdrop`;
   drawHeader();
   try {
-    const module = loaded(load(parts));
+    const module = load(parts);
     module.catch(() => null); // told where it is awaited
     if (!early) show(main);
     if (!credential.get()) over(null);
@@ -68,7 +68,7 @@ async function route() {
 async function redeemed(code) {
   history.replaceState(null, "", "#/");
   try {
-    const { redeem } = await loaded(import("./signin.js"));
+    const { redeem } = await import("./signin.js");
     signedIn(await redeem(code));
   } catch (error) {
     if (!credential.get()) over(error.kind === "offline" ? "problem.offline.text" : "signin.code_used");

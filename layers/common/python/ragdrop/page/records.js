@@ -10,13 +10,6 @@ const SIGNS = { indexed: "✓", live: "✓", healthy: "✓", found: "✓", pendi
 const TRIES = 6;
 const LONGEST_WAIT_S = 90;  // a daily limit is not waited for
 
-// The stylesheet of these views; the first view does without.
-export const styled = new Promise((resolve) => {
-  const sheet = h("link[rel=stylesheet]", { onload: resolve, onerror: resolve });
-  sheet.href = new URL("./views.css", import.meta.url).href;
-  document.head.append(sheet);
-});
-
 export const quiet = (...said) => h("p.muted.small", said);
 
 export function field(id, label, control) {

@@ -1,6 +1,6 @@
 // One question and its answer: the stream, the marked text, its sources, and what can be done with it.
 
-import { ApiError, call, documentPath, loaded, stream } from "./api.js";
+import { ApiError, call, documentPath, stream } from "./api.js";
 import { announce, button, h, show } from "./dom.js";
 import { cited, footnotes, legend, plainText, showAnswer } from "./marks.js";
 import { loading, problem } from "./problems.js";
@@ -142,7 +142,7 @@ export class Turn {
     return h("details.disclosure[data-why]", { ontoggle: async ({ target }) => {
       if (!target.open || body.childElementCount) return;
       try {
-        const { why } = await loaded(import("./why.js"));
+        const { why } = await import("./why.js");
         why(body, { ...this.fields, query: this.found.asked ?? this.fields.query }, this.done);
       } catch (error) {
         show(body, problem(error));

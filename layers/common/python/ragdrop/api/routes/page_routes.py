@@ -1,7 +1,7 @@
 """The web page at `/app`: its files, and how a browser signs in.
 
-The files are those of `ragdrop/page/`.  The page names them under a digest of all of them, so a browser may cache them
-for good and never mixes two releases.
+The files are made of those of `ragdrop/page/`: one script and one style sheet, as each request may start a function.
+The page names them under a digest of all of them, so a browser may cache them for good and never mixes two releases.
 """
 
 import hashlib
@@ -47,6 +47,12 @@ FIXED_HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 _LOCAL = re.compile(r'((?:href|src)=")app/')
+SCRIPT, STYLES = "main.js", "page.css"
+FIRST = "theme.js"  # runs before the first paint, and is no module
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w.]+)";$', re.MULTILINE)
+_LATER = re.compile(r'\bimport\("\./([\w.]+)"\)')
+_EXPORT = re.compile(r"^export (?=(?:(?:async )?function\*?|const|class) (\w+))", re.MULTILINE)
+_COMMENT = re.compile(r"^//.*\n", re.MULTILINE)
 
 
 def content_security_policy(upload_origin: str) -> str:
@@ -89,10 +95,38 @@ def with_release(html: str, release: str) -> str:
     return _LOCAL.sub(rf"\g<1>app/{release}/", html)
 
 
+def module_of(name: str, text: str) -> str:
+    r"""A module as an entry of the script: a function that gives what it exports.
+
+    >>> module_of("a.js", 'import { b } from "./b.js";\nexport const a = () => import("./c.js");\n')
+    '"a.js"() {\nconst { b } = load("b.js");\nconst a = () => later("c.js");\nreturn { a };\n},\n'
+    """
+    plain = _COMMENT.sub("", _LATER.sub(r'later("\1")', _IMPORT.sub(r'const \1 = load("\2");', text)))
+    names = ", ".join(found[1] for found in _EXPORT.finditer(plain))
+    return f'"{name}"() {{\n{_EXPORT.sub("", plain)}return {{ {names} }};\n}},\n'
+
+
+def bundled(scripts: Mapping[str, str]) -> str:
+    """One script: FIRST at once, the module SCRIPT when the page is read, and each other when it is first asked for."""
+    modules = "".join(module_of(name, text) for name, text in scripts.items() if name != FIRST)
+    return f""""use strict"; {{
+{scripts[FIRST]}const made = new Map();
+const load = (name) => made.get(name) ?? made.set(name, modules[name]()).get(name);
+const later = async (name) => load(name);
+const modules = {{
+{modules}}};
+document.addEventListener("DOMContentLoaded", () => load("{SCRIPT}"));
+}}
+"""
+
+
 @cache
 def page_files() -> Mapping[str, bytes]:
-    """The files of the page by name, read once."""
-    return {file.name: file.read_bytes() for file in sorted(FOLDER.iterdir()) if file.suffix in MEDIA_TYPES}
+    """The files of the page by name, made once."""
+    files = {file.name: file.read_text("utf-8") for file in sorted(FOLDER.iterdir()) if file.suffix in MEDIA_TYPES}
+    styles = "".join(text for name, text in files.items() if name.endswith(".css"))
+    script = bundled({name: text for name, text in files.items() if name.endswith(".js")})
+    return {INDEX: files[INDEX].encode(), SCRIPT: script.encode(), STYLES: styles.encode()}
 
 
 @cache
