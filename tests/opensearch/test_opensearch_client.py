@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
+from opensearchpy import AuthenticationException
 
-from ragdrop.errors import ConfigurationError
-from ragdrop_opensearch.client import connect, region_of, signer
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.errors import ConfigurationError, DatabaseError
+from ragdrop_opensearch.client import QuietConnection, RepeatableCalls, connect, region_of, signer
 
 
 @dataclass
@@ -63,6 +66,41 @@ def test_a_user_in_the_url_is_taken_before_a_signature_and_the_password_may_come
     within = connect(url).transport.get_connection().headers["authorization"]
 
     assert (apart, within) == ("Basic d3JpdGVyOnNlY3JldA==", "Basic d3JpdGVyOmluQHVybA==")
+
+
+def test_a_password_that_was_rotated_is_read_again_once_the_index_refused_the_old_one() -> None:
+    cached, sent = ["old"], list[str]()
+
+    def read(*, renew: bool = False) -> str:
+        cached[0] = "new" if renew else cached[0]
+        return cached[0]
+
+    class Refusing(QuietConnection):
+        def perform_request(self, method: str, url: str, *_: Any, **__: Any) -> Any:
+            sent.append(self.http_auth(method, url, None)["authorization"])
+            if sent[-1] != "Basic d3JpdGVyOm5ldw==":
+                raise AuthenticationException(401, "security_exception", {})
+            return 200, {}, "{}"  # what the transport reads
+
+    calls = RepeatableCalls(connect("http://writer@127.0.0.1:9200", read, connection_class=Refusing))
+
+    assert calls.call("GET", "/", "check", Deadline.after(5), 5) == {}
+    assert sent == ["Basic d3JpdGVyOm9sZA==", "Basic d3JpdGVyOm5ldw=="]
+
+
+def test_a_password_that_was_not_rotated_is_sent_once() -> None:
+    sent = list[str]()
+
+    class Refusing(QuietConnection):
+        def perform_request(self, method: str, url: str, *_: Any, **__: Any) -> Any:
+            sent.append(self.http_auth(method, url, None)["authorization"])
+            raise AuthenticationException(401, "security_exception", {})
+
+    calls = RepeatableCalls(connect("http://writer@127.0.0.1:9200", lambda **_: "same", connection_class=Refusing))
+
+    with pytest.raises(DatabaseError, match="refused the credentials"):
+        calls.call("GET", "/", "check", Deadline.after(5), 5)
+    assert len(sent) == 1
 
 
 def test_no_other_host_is_shown_credentials_of_aws() -> None:

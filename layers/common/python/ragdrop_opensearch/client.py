@@ -228,9 +228,29 @@ class QuietConnection(Urllib3HttpConnection):  # type: ignore[misc,unused-ignore
         logger.info("%s %s: %s in %.0f ms", method, path.partition("?")[0], kind, duration * 1000)
 
 
+class RotatingPassword:
+    """Basic authentication whose password is read for each request, as it may change while a function runs.
+
+    *read* gives the password; with `renew=True` it reads it again from where it is stored.
+    """
+
+    def __init__(self, user: str, read: Callable[..., str | None]) -> None:
+        self._user, self._read, self._sent = user, read, local()
+
+    def __call__(self, method: str, url: str, body: bytes | None) -> dict[str, str]:
+        """The header of one request."""
+        del method, url, body
+        self._sent.password = self._read()
+        return dict(urllib3.make_headers(basic_auth=f"{self._user}:{self._sent.password or ''}"))
+
+    def rotated(self) -> bool:
+        """Whether there is another password than the one that this thread sent last, which the index refused."""
+        return self._read(renew=True) != self._sent.password
+
+
 def connect(
     url: str,
-    password: str | None = None,
+    password: str | Callable[..., str | None] | None = None,
     *,
     sigv4_region: str | None = None,
     credentials: Credentials | None = None,
@@ -240,7 +260,7 @@ def connect(
 
     Args:
         url: Where the server is.
-        password: The user's password, in place of one in the URL.
+        password: The user's password, in place of one in the URL; or what reads it (see RotatingPassword).
         sigv4_region: Sign requests for this region although the host has another name than AWS gave it.
         credentials: What to sign with; None takes those of the execution environment.
         connection_class: For tests that count or change requests.
@@ -254,7 +274,9 @@ def connect(
     secure = parts.scheme == "https"
     region = sigv4_region or region_of(parts.hostname)
     auth: Any = None
-    if parts.username:
+    if parts.username and callable(password):
+        auth = RotatingPassword(unquote(parts.username), password)
+    elif parts.username:
         secret = password if password is not None else unquote(parts.password or "")
         auth = (unquote(parts.username), secret)
     elif region:
@@ -332,9 +354,9 @@ class RepeatableCalls:
         body: Mapping[str, Any] | bytes | None = None,
         params: Mapping[str, str] | None = None,
     ) -> Json:
-        """As `call`, with the errors of the client library."""
+        """As `call`, with the errors of the client library. A password that was rotated is tried once."""
         headers = {"content-type": "application/x-ndjson"} if isinstance(body, bytes) else None
-        attempt = 1
+        attempt, renewed = 1, False
         if self._retries is not None:
             self._retries.begin()
         while True:
@@ -345,9 +367,17 @@ class RepeatableCalls:
                     method, path, params=dict(params or {}), body=body, headers=headers, timeout=timeout_s
                 )
             except opensearchpy.OpenSearchException as exc:
+                if not renewed and self._rotated(exc):
+                    renewed = True
+                    continue
                 if not is_busy(exc) or not self.pause(attempt, deadline, _refused.retry_after):
                     raise
             attempt += 1
+
+    def _rotated(self, exc: opensearchpy.OpenSearchException) -> bool:
+        auth = self._client.transport.get_connection().http_auth
+        refused = isinstance(exc, opensearchpy.AuthenticationException)
+        return refused and isinstance(auth, RotatingPassword) and auth.rotated()
 
     def pause(self, attempt: int, deadline: Deadline, retry_after: str | None = None) -> bool:
         """Wait before what was refused is sent again; False if there is no further try."""

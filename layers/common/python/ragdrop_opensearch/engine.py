@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -83,7 +83,7 @@ class OpenSearchChunkIndex:
     def from_url(
         cls,
         url: str,
-        password: str | None = None,
+        password: str | Callable[..., str | None] | None = None,
         *,
         sigv4_region: str | None = None,
         shards: int = SHARDS,

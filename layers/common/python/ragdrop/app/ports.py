@@ -178,7 +178,7 @@ class Ports:
         from ragdrop.stores.routed_index import RoutedIndex, connection_to
 
         def connect() -> ChunkIndex:
-            password = _secret(self.settings.index_password)()
+            password = _secret(self.settings.index_password) if self.settings.index_password else None
             return connection_to(engine)(self.settings.index_url, password=password, retries=self._retries())
 
         engine = self.settings.engine

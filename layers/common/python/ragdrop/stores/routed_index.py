@@ -22,6 +22,8 @@ SHIPPED = {"opensearch": "ragdrop_opensearch.engine:OpenSearchChunkIndex.from_ur
 def connection_to(engine: str) -> Callable[..., ChunkIndex]:
     """Return what connects to *engine*, by its entry point: a function of a URL, `password` and `retries`.
 
+    The password is None or a function that reads it; with `renew=True` it reads it again.
+
     Raises ConfigurationError: no installed package has the engine.
     """
     from importlib.metadata import EntryPoint, entry_points  # most functions need the bucket index alone
