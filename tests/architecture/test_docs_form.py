@@ -12,6 +12,7 @@ from tests.e2e.documented import ROOT, pages
 
 MAX_COLUMNS = 120
 MAX_README_LINES = 150
+SCREEN_LINES = 48
 LAYER = ROOT / "layers/common/python"
 NAMED_FROM = (ROOT, LAYER, LAYER / "ragdrop", LAYER / "ragdrop/page", ROOT / "cli/ragdrop_cli")  # by pages about code
 NAMED = re.compile(r"`(\w[\w./-]*\.(?:py|js|yaml)|[a-z][\w/]+/)`")
@@ -33,6 +34,14 @@ def test_prose_is_at_most_120_columns_wide(page: Path) -> None:
 
 def test_the_readme_has_at_most_150_lines() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= MAX_README_LINES
+
+
+def test_the_guide_to_aws_begins_with_two_commands_and_fits_on_two_screens() -> None:
+    text = (ROOT / "docs/deploy.md").read_text("utf-8")
+    first = text.partition("```bash\n")[2].partition("```")[0].splitlines()
+
+    assert [command.split()[0] for command in first] == ["make", "ragdrop"]
+    assert len(text.splitlines()) <= 2 * SCREEN_LINES
 
 
 def test_no_file_cites_a_page_that_is_not_in_the_repository() -> None:
