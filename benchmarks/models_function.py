@@ -98,7 +98,8 @@ def _row(
     folder: Path, client: Path, memory_mb: int, threads: int, enter: tuple[str, ...], tries: int
 ) -> Mapping[str, Any]:
     cpus = f"import os; os.cpu_count = lambda: {threads}; "
-    starts, figures = [], {}
+    starts: list[float] = []
+    figures: dict[str, float] = {}
     for start in range(STARTS if tries == TRIES else 1):
         begun = time.perf_counter()
         with under_the_client(folder, client, before=cpus, command=enter) as (api, pid):
@@ -132,7 +133,8 @@ def usd(row: Mapping[str, Any], seconds: float, calls: float) -> float:
     >>> round(usd({"memory_mb": 1024}, 1.0, 1_000_000), 1)
     13.5
     """
-    return calls * (row["memory_mb"] / 1_024 * seconds * LAMBDA_GB_S * ARM + LAMBDA_CALL)
+    gb: float = row["memory_mb"] / 1_024
+    return calls * (gb * seconds * LAMBDA_GB_S * ARM + LAMBDA_CALL)
 
 
 def models_function_table(found: Mapping[str, Any]) -> str:

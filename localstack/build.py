@@ -294,7 +294,7 @@ def build_for_aws(environment: str, options: Sequence[str]) -> None:
     elif models in aims:
         sys.stderr.write(f"No {MODELS_PYTHON} is on the PATH: the function models compiles its modules as it starts.\n")
     template = folder / "template.yaml"
-    digest = build_digest(*target.values(), for_models)
+    digest = build_digest(*target.values(), models=for_models)
     text = with_release(template.read_text("utf-8"), digest[:RELEASE_CHARACTERS])
     template.write_text(pinned(text, target), "utf-8")
     FOR_AWS.write_text(digest)

@@ -245,7 +245,8 @@ class RotatingPassword:
 
     def rotated(self) -> bool:
         """Whether there is another password than the one that this thread sent last, which the index refused."""
-        return self._read(renew=True) != self._sent.password
+        sent: str | None = self._sent.password
+        return self._read(renew=True) != sent
 
 
 def connect(
