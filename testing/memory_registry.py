@@ -239,7 +239,16 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
                 self._tenants[name] = replace(tenant, generation=generation, **fits)
             return tenant is not None
 
-    def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int, doc_type: str | None = None) -> None:
+    def add_to_tenant(
+        self,
+        name: str,
+        *,
+        vault: str,
+        documents: int,
+        chunks: int,
+        doc_type: str | None = None,
+        restricted: bool = False,
+    ) -> None:
         with self._call("add_to_tenant"):
             if tenant := self._tenants.get(name):
                 before = tenant.counted.get(vault, (0, 0))
@@ -251,6 +260,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
                     vaults=tuple(sorted({*tenant.vaults, vault})),
                     counted={**tenant.counted, vault: (before[0] + documents, before[1] + chunks)},
                     doc_types=tuple(sorted({*tenant.doc_types, *([f"{vault}/{doc_type}"] if doc_type else [])})),
+                    restricted=tuple(sorted({*tenant.restricted, *([vault] if restricted else [])})),
                 )
 
     def keep_settings(self, name: str, vault: str, settings: StoredSettings) -> bool:
@@ -260,6 +270,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
             if earlier is not None and earlier.revision > settings.revision:
                 return False
             self._tenants[name] = replace(tenant, settings={**tenant.settings, vault: settings})
+            self._count_settings(name)
             return True
 
     def set_enabled(self, name: str, *, enabled: bool) -> bool:

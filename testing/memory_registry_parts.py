@@ -152,7 +152,12 @@ class MemoryHistory:
             counts[slot] = counts.get(slot, 0) + 1
             begun = list(stored.begun)
             begun[shard_of(slot)] = begun[shard_of(slot)] or secrets.token_hex(4)
-            self._counts[tenant] = ChangeCounts(tuple(begun), counts)
+            self._counts[tenant] = replace(stored, begun=tuple(begun), counts=counts)
+
+    def _count_settings(self, tenant: str) -> None:
+        stored = self._counts.get(tenant, ChangeCounts())
+        begun = (stored.begun[0] or secrets.token_hex(4), *stored.begun[1:])
+        self._counts[tenant] = replace(stored, begun=begun, settings=stored.settings + 1)
 
     def _forget_counts(self, tenant: str) -> int:
         return sum(1 for begun in self._counts.pop(tenant, ChangeCounts()).begun if begun)

@@ -179,6 +179,10 @@ NewExpires = Annotated[
     str | None, typer.Option("--expires", help="How long the new one lives: 90d, 12h.", show_default="as the old one")
 ]
 Overlap = Annotated[str, typer.Option("--overlap", help="How long the old one works: 24h, 0s.")]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option("--group", help="A group of its holder, by which rules of access let it read; can be repeated."),
+]
 Label = Annotated[str, typer.Option("--label", help="What it is for, shown in lists.", show_default=False)]
 CACHED = "it may open something for up to 60 seconds more"
 
@@ -188,6 +192,7 @@ def create_key(
     tenant: Owner,
     role: RoleName,
     vault: ManyVaults = None,
+    group: Groups = None,
     expires: Expires = None,
     label: Label = "",
     *,
@@ -196,7 +201,9 @@ def create_key(
     """Make an API key.  Its secret is shown this once; only its SHA-256 is stored."""
     lifetime_s = duration_s(expires) if expires else None
     operator = session_of(context).deployment().operator
-    secret, key = operator.create_key(tenant, role, list(vault or []), lifetime_s=lifetime_s, label=label)
+    secret, key = operator.create_key(
+        tenant, role, list(vault or []), groups=list(group or []), lifetime_s=lifetime_s, label=label
+    )
     if as_json:
         say_object({"api_key": secret, **_key_fields(key)})
         return
@@ -215,10 +222,19 @@ def list_keys(context: typer.Context, tenant: Owner, *, as_json: AsObject = Fals
         return
     now_s = time.time()
     rows = [
-        (key.id, key.role, ", ".join(key.vaults) or "all", key.state(now_s), _expiry(key), key.created_at, key.label)
+        (
+            key.id,
+            key.role,
+            ", ".join(key.vaults) or "all",
+            ", ".join(key.groups) or "-",
+            key.state(now_s),
+            _expiry(key),
+            key.created_at,
+            key.label,
+        )
         for key in keys
     ]
-    say_table(("key", "role", "vaults", "state", "expires", "created", "label"), rows)
+    say_table(("key", "role", "vaults", "groups", "state", "expires", "created", "label"), rows)
 
 
 def rotate_key(
@@ -270,6 +286,7 @@ def _key_fields(key: ApiKey) -> dict[str, object]:
         "tenant": key.tenant,
         "role": key.role,
         "vaults": list(key.vaults),
+        "groups": list(key.groups),
         "state": key.state(time.time()),
         "expires_at": None if key.expires_at_s is None else rfc3339(key.expires_at_s),
         "created_at": key.created_at,

@@ -10,8 +10,8 @@ import pytest
 
 from checks.walk import KINDS, Walk, measure
 
-MODULES = {"search": 39, "ask": 58, "ingest": 30}
-FRAMES = {"search": 15, "ask": 18, "ingest": 18}
+MODULES = {"search": 41, "ask": 60, "ingest": 31}
+FRAMES = {"search": 16, "ask": 19, "ingest": 18}
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from ragdrop.domain.chunks import Filters, Folder
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import GenerationError
 from ragdrop.query.understand import ALL_FOLDERS, RankedFolders
+from ragdrop.query.view import View
 from tests.world import World
 
 FOLDERS = ("hr/pay", "team/log", "team/notes")
@@ -25,7 +26,7 @@ def world() -> World:
 
 def rank(world: World, within: Filters | None = None) -> RankedFolders:
     return world.app.query.uncached_search._rank_folders(
-        "where are the notes?", "acme", within or Filters(), Deadline.after(10)
+        "where are the notes?", "acme", within or Filters(), View(world.registry, world.index), Deadline.after(10)
     )
 
 

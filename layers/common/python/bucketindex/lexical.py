@@ -20,8 +20,8 @@ from typing import Any
 import tantivy
 from tantivy import Filter, Occur, Query, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from ragdrop.domain.chunks import Filters, Folder
-from ragdrop.domain.documents import Facts
+from ragdrop.domain.chunks import CandidateQuery, Filters, Folder
+from ragdrop.domain.documents import EVERYONE, Facts
 from ragdrop.domain.languages import (
     JOINED_TERM,
     LUCENE_STOP_WORDS,
@@ -38,7 +38,7 @@ _APART = re.compile(r"(?<=\d)(?=[⁰¹²³⁴-⁻₀-₋])|(?<=[^\W\d]{4})(?=[�
 _RAISED_TAG, _TAG = re.compile(r"(?<=\d)<sup>"), re.compile(r"</?sub>|(?<!\d)<sup>|</sup>")
 _MARKS = re.compile("[\u0300-\u036f]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-DATE = "date"
+DATE, ACCESS = "date", "access"
 _LENGTH_OF_A_DAY = len("2026-01-31")
 Ranges = list[tuple[int, int]]
 """Documents by number: first of each run and the one behind its last, in order."""
@@ -185,6 +185,7 @@ def facets_of(vault: str, path: str, facts: Facts) -> list[str]:
     optional = (("doc_type", facts.doc_type), ("category", facts.category), ("session_id", facts.session_id))
     found += [facet(kind, value) for kind, value in (*optional, (DATE, facts.date)) if value is not None]
     found += [facet("tag", tag) for tag in dict.fromkeys(facts.tags)]
+    found += [] if facts.access is None else [facet(ACCESS, *facts.access)]
     return found + [_attribute(name, value) for name, value in facts.attributes.items()]
 
 
@@ -211,6 +212,25 @@ def groups_of(filters: Filters, vaults: Iterable[str], dates: Iterable[str]) -> 
     return groups
 
 
+def hidden_of(query: CandidateQuery, stated: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    r"""What a query must not find: facets, each with those that are found all the same.
+
+    *stated* are the lists of groups that files of the view state, as their facets have them.
+
+    >>> hidden_of(CandidateQuery(None, None, Filters(), 1, groups=("hr",)), ["hr\x1flaw", "law", "*", ""])
+    (('access\x1flaw', ()), ('access\x1f', ()))
+    """
+    found = [(_place(each.folder), tuple(map(_place, each.but))) for each in query.hidden]
+    if query.groups is not None:
+        readable = {*query.groups, EVERYONE}
+        found += [(facet(ACCESS, one), ()) for one in stated if readable.isdisjoint(one.split("\x1f"))]
+    return tuple(found)
+
+
+def _place(folder: Folder) -> str:
+    return next(_folder(folder, ()))
+
+
 def _attribute(name: str, value: str) -> str:
     return facet("attribute", json.dumps([name, value]))  # as JSON, so that no pair can be mistaken for another
 
@@ -230,7 +250,7 @@ def _within(date: str, filters: Filters) -> bool:
 
 
 def admitted(facets: Mapping[str, Sequence[int]], filters: FacetFilter, documents: int) -> Ranges:
-    """The documents of a segment that have one facet of each group; `without` does not count here.
+    """The documents of a segment that have one facet of each group and are not hidden; `without` does not count here.
 
     *facets* of the segment are flat runs: first document, the one behind the last, and so on.
 
@@ -239,8 +259,30 @@ def admitted(facets: Mapping[str, Sequence[int]], filters: FacetFilter, document
     """
     found: Ranges = [(0, documents)] if documents else []
     for group in filters.groups:
-        runs = [run for name in group for run in _runs(facets.get(name, ()))]
-        found = _both(found, _united(sorted(runs)))
+        found = _both(found, _united(sorted(_all_runs(facets, group))))
+    for name, but in filters.hidden:
+        found = _less(found, _less(list(_runs(facets.get(name, ()))), _united(sorted(_all_runs(facets, but)))))
+    return found
+
+
+def _all_runs(facets: Mapping[str, Sequence[int]], names: Iterable[str]) -> Iterator[tuple[int, int]]:
+    return (run for name in names for run in _runs(facets.get(name, ())))
+
+
+def _less(one: Ranges, other: Ranges) -> Ranges:
+    """What of *one* is not in *other*.
+
+    >>> _less([(0, 4), (6, 9)], [(1, 2), (3, 7)])
+    [(0, 1), (2, 3), (7, 9)]
+    """
+    found: Ranges = []
+    for first, behind in one:
+        start = first
+        for low, high in other:
+            if low < behind and high > start:
+                found += [(start, low)] if start < low else []
+                start = high
+        found += [(start, behind)] if start < behind else []
     return found
 
 
@@ -373,10 +415,14 @@ def _schema_json() -> str:
 
 @dataclass(frozen=True, slots=True)
 class FacetFilter:
-    """What chunks must have: one facet of each of `groups`, and none of `without`."""
+    """What chunks must have: one facet of each of `groups`, none of `without`, and none of `hidden`.
+
+    Each of `hidden` has facets beside it by which a chunk is found all the same.
+    """
 
     groups: tuple[tuple[str, ...], ...] = ()
     without: tuple[str, ...] = ()
+    hidden: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 class LexicalSearch:
@@ -410,12 +456,17 @@ class LexicalSearch:
     def _query(self, terms: Sequence[str], facets: FacetFilter, field: str) -> Query:
         asked = [(Occur.Should, Query.term_query(self._schema, field, term, "freq")) for term in terms]
         words = Query.boolean_query(asked)
-        if not facets.groups and not facets.without:
+        if facets == FacetFilter():
             return words
         clauses = [(Occur.Must, words)]
         for group in facets.groups:
             any_of = Query.term_set_query(self._schema, FACETS, list(group)) if group else Query.empty_query()
             clauses.append((Occur.Must, Query.const_score_query(any_of, 0.0)))
-        if facets.without:
-            clauses.append((Occur.MustNot, Query.term_set_query(self._schema, FACETS, list(facets.without))))
+        if without := [*facets.without, *(name for name, but in facets.hidden if not but)]:
+            clauses.append((Occur.MustNot, Query.term_set_query(self._schema, FACETS, without)))
+        for name, but in facets.hidden:
+            if but:
+                hidden = (Occur.Must, Query.term_query(self._schema, FACETS, name, "basic"))
+                shown = (Occur.MustNot, Query.term_set_query(self._schema, FACETS, list(but)))
+                clauses.append((Occur.MustNot, Query.boolean_query([hidden, shown])))
         return Query.boolean_query(clauses)

@@ -85,7 +85,8 @@ def stored_document(tenant: str, encoded: bytes) -> StoredDocument:
         found = json.loads(encoded)
         facts = found["facts"]
         key = DocumentKey(tenant, found["vault"], found["path"])
-        return StoredDocument(key, int(found["revision"]), Facts(**{**facts, "tags": tuple(facts["tags"])}))
+        lists = {name: tuple(facts[name]) for name in ("tags", "access") if facts.get(name) is not None}
+        return StoredDocument(key, int(found["revision"]), Facts(**{**facts, **lists}))
     except (ValueError, KeyError, TypeError) as exc:
         raise IndexLostError("a segment of the index is damaged: a document cannot be read") from exc
 

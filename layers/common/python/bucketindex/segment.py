@@ -263,7 +263,7 @@ class OpenSegment:
 
     def ranges(self, filters: FacetFilter) -> Ranges:
         """The chunks that pass a filter, as ranges of numbers."""
-        if not filters.groups:
+        if not filters.groups and not filters.hidden:
             return [(0, self.chunks)]
         found = admitted(self.facets, filters, self.header.documents)
         return [(self._first_chunks[first], self._first_chunks[behind]) for first, behind in found]

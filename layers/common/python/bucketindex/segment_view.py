@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import chain
 
 from bucketindex.lexical import (
+    ACCESS,
     DATE,
     STOPS,
     WORDS,
@@ -19,6 +20,7 @@ from bucketindex.lexical import (
     LexicalSearch,
     facet,
     groups_of,
+    hidden_of,
     numbering,
     query_terms,
     revision_facet,
@@ -91,6 +93,10 @@ class SegmentView:
     @cached_property
     def _dates(self) -> list[str]:
         return self._values(facet(DATE, ""))
+
+    @cached_property
+    def _stated(self) -> list[str]:
+        return self._values(facet(ACCESS, ""))
 
     def _values(self, kind: str) -> list[str]:
         return sorted({name[len(kind) :] for each in self.segments for name in each.facets if name.startswith(kind)})
@@ -199,7 +205,7 @@ class SegmentView:
         groups = groups_of(filters, self._vaults if folders else (), self._dates if dated else ())
         tenant = self.index.tenant
         without = sorted(revision_facet(k.vault, k.path, r) for k, r in query.without if k.tenant == tenant)
-        return FacetFilter(tuple(groups), tuple(without))
+        return FacetFilter(tuple(groups), tuple(without), hidden_of(query, self._stated))
 
     def _without(self, segment: OpenSegment, facets: FacetFilter) -> set[int]:
         """Chunks that do not count: removed and replaced ones, and those of revisions that the query excludes."""

@@ -169,6 +169,7 @@ class Settings(Tunables):
     jwt_tenant_claim: str = setting("tenant", TEXT, "JWT claim that names the tenant")
     jwt_role_claim: str = setting("role", TEXT, "JWT claim that names the role; `reader` without it")
     jwt_vaults_claim: str = setting("vaults", TEXT, "JWT claim that lists the visible vaults; all without it")
+    jwt_groups_claim: str = setting("groups", TEXT, "JWT claim that lists the groups; none without it")
 
     document_bucket: str = setting(..., TEXT, "Set by the template", STACK)
     state_bucket: str = setting(..., TEXT, "Set by the template", STACK)
@@ -265,6 +266,7 @@ class Settings(Tunables):
             tenant_claim=self.jwt_tenant_claim,
             role_claim=self.jwt_role_claim,
             vaults_claim=self.jwt_vaults_claim,
+            groups_claim=self.jwt_groups_claim,
         )
 
     def tunables(self) -> Tunables:

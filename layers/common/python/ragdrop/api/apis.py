@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ragdrop.api.edge import authenticated, create_api, maybe_authenticated
-from ragdrop.domain.tenants import ROLES
+from ragdrop.domain.tenants import RIGHTS
 
 if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI
@@ -69,7 +69,7 @@ def query_api(app: App) -> FastAPI:
     from ragdrop.api.routes.search_routes import search_router
 
     directory = app.tenants.directory
-    reader, writer, admin = (authenticated(directory, role) for role in ROLES)
+    reader, writer, admin = (authenticated(directory, role) for role in RIGHTS)
     return documented(
         api_of(
             app,

@@ -8,7 +8,8 @@ import math
 import time
 import traceback
 import uuid
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from fastapi import APIRouter, Depends, FastAPI, Request
@@ -23,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragdrop import __version__, errors
 from ragdrop.api.middleware import CrossOrigin, HeadAsGet, WaitForWrites, allowed_methods
+from ragdrop.domain.access import ALLOWED_GROUP, is_group
 from ragdrop.domain.deadlines import REQUEST_ID, Deadline
 from ragdrop.domain.tenants import Caller, Role
 from ragdrop.observability import logger
@@ -36,7 +38,10 @@ STREAM_LIMIT_S = 900.0  # how long it lets a response stream
 MARGIN_S = 0.5  # for sending the answer
 RETRY_AFTER_S = 5
 GZIP_FROM_BYTES, GZIP_LEVEL = 2_000, 4  # a smaller body is not worth it; a higher level takes longer than it saves
-ROLE_RANK: dict[Role, int] = {"reader": 0, "writer": 1, "admin": 2}
+ROLE_RANK: dict[Role, int] = {"reader": 0, "delegate": 0, "writer": 1, "admin": 2}
+GROUPS_HEADER = "x-ragdrop-groups"
+BROWSERS_SEND = ("origin", "sec-fetch-mode", "sec-fetch-site")  # a page cannot leave them out
+MAX_GROUPS_HEADER = 8_000  # characters
 
 STATUS: dict[str, int] = {
     "INVALID_PARAMS": 400,
@@ -95,7 +100,8 @@ def authenticated(directory: TenantDirectory, role: Role) -> Authenticate:
     """
 
     async def caller(request: Request, secret: GivenSecret) -> Caller:
-        request.state.caller = await asyncio.to_thread(directory.caller, secret)
+        found = await asyncio.to_thread(directory.caller, secret)
+        request.state.caller = speaking_for(found, request.headers)
         return allowed(request.state.caller, role)
 
     return caller
@@ -104,15 +110,49 @@ def authenticated(directory: TenantDirectory, role: Role) -> Authenticate:
 def maybe_authenticated(directory: TenantDirectory) -> Callable[..., Awaitable[Caller | None]]:
     """A dependency: the caller of the request's key; None without a key, and while keys cannot be looked up."""
 
-    async def caller(secret: GivenSecret) -> Caller | None:
+    async def caller(request: Request, secret: GivenSecret) -> Caller | None:
         if not secret:
             return None
         try:
-            return await asyncio.to_thread(directory.caller, secret)
+            return speaking_for(await asyncio.to_thread(directory.caller, secret), request.headers)
         except errors.DependencyError:
             return None
 
     return caller
+
+
+def speaking_for(caller: Caller, headers: Mapping[str, str]) -> Caller:
+    """*caller*, with the groups of the user that a delegate speaks for; a delegate without the header has none.
+
+    A delegate whose key has groups speaks for these alone.
+
+    Raises:
+        ForbiddenError: The header is there, and the key is no delegate's, a browser sent it, or the key may not speak
+            for such a group.
+        InvalidParamsError: The header names no groups.
+
+    >>> speaking_for(Caller("acme", "delegate"), {"x-ragdrop-groups": "hr, board"}).groups
+    ('board', 'hr')
+    >>> speaking_for(Caller("acme", "delegate", groups=("hr",)), {}).groups
+    ()
+    """
+    given = headers.get(GROUPS_HEADER)
+    if given is None:
+        return replace(caller, groups=()) if caller.role == "delegate" else caller
+    if caller.role != "delegate":
+        message = f"{GROUPS_HEADER} is for keys of role delegate, the key has {caller.role}"
+        raise errors.ForbiddenError(message, role=caller.role, needed="delegate")
+    if any(name in headers for name in BROWSERS_SEND):
+        message = f"{GROUPS_HEADER} does not come from a browser: a delegate is a service that knows its users"
+        raise errors.ForbiddenError(message, role=caller.role, needed="delegate")
+    groups = tuple(sorted({each.strip() for each in given[:MAX_GROUPS_HEADER].split(",") if each.strip()}))
+    if len(given) > MAX_GROUPS_HEADER or not all(map(is_group, groups)):
+        message = f"{GROUPS_HEADER}: names of groups with commas between"
+        raise errors.InvalidParamsError(message, field=GROUPS_HEADER, value=given[:80], allowed=ALLOWED_GROUP)
+    if caller.groups and (more := sorted({*groups} - {*caller.groups})):
+        message = f"the key may not speak for group {more[0]}"
+        raise errors.ForbiddenError(message, role=caller.role, needed="delegate")
+    return replace(caller, groups=groups)
 
 
 def allowed(caller: Caller, role: Role) -> Caller:

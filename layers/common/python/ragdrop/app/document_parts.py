@@ -28,7 +28,10 @@ class DocumentParts:
             registry=ports.registry,
             revisions=ports.revisions,
             usage=ports.telemetry,
-            check_links=CheckLinks(registry=ports.registry, environment=ports.settings.tunables()),
+            check_links=CheckLinks(
+                registry=ports.registry, permissions=self.tenants.permissions, environment=ports.settings.tunables()
+            ),
+            permissions=self.tenants.permissions,
             budget=self.tenants.daily_budget,
             clock=ports.clock,
         )
@@ -40,7 +43,13 @@ class DocumentParts:
     @cached_property
     def retry_documents(self) -> RetryDocuments:
         ports = self.ports
-        return RetryDocuments(documents=ports.documents, registry=ports.registry, queue=ports.queue, clock=ports.clock)
+        return RetryDocuments(
+            documents=ports.documents,
+            registry=ports.registry,
+            queue=ports.queue,
+            permissions=self.tenants.permissions,
+            clock=ports.clock,
+        )
 
     @cached_property
     def purge_documents(self) -> PurgeDocuments:
@@ -71,12 +80,23 @@ class PastParts:
     @cached_property
     def record(self) -> DocumentHistory:
         ports = self.ports
-        return DocumentHistory(registry=ports.guarded_registry, revisions=ports.revisions, clock=ports.clock)
+        return DocumentHistory(
+            registry=ports.guarded_registry,
+            revisions=ports.revisions,
+            permissions=self.tenants.permissions,
+            clock=ports.clock,
+        )
 
     @cached_property
     def roll_back(self) -> RollBack:
         ports, delete = self.ports, self.documents.document_service.delete
-        return RollBack(registry=ports.registry, documents=ports.documents, delete=delete, clock=ports.clock)
+        return RollBack(
+            registry=ports.registry,
+            documents=ports.documents,
+            delete=delete,
+            permissions=self.tenants.permissions,
+            clock=ports.clock,
+        )
 
     @cached_property
     def stages(self) -> Stages:
@@ -86,6 +106,7 @@ class PastParts:
             documents=ports.documents,
             queue=ports.queue,
             directory=self.tenants.directory,
+            permissions=self.tenants.permissions,
             ask=self.ask_golden,
             clock=ports.clock,
         )

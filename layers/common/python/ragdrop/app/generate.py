@@ -70,7 +70,12 @@ class GenerateParts:
     @cached_property
     def store_receipts(self) -> StoreReceipts:
         ports = self.ports
-        return StoreReceipts(receipts=ports.receipts, registry=ports.guarded_registry, clock=ports.clock)
+        return StoreReceipts(
+            receipts=ports.receipts,
+            registry=ports.guarded_registry,
+            permissions=self.tenants.permissions,
+            clock=ports.clock,
+        )
 
     @cached_property
     def condense_conversation(self) -> CondenseConversation:

@@ -66,6 +66,7 @@ class OperateParts:
             registry=ports.registry,
             directory=self.tenants.directory,
             ask=self.past.ask_golden,
+            permissions=self.tenants.permissions,
             metrics=ports.metrics,
             release=ports.settings.release,
             clock=ports.clock,
@@ -78,7 +79,10 @@ class OperateParts:
 
     @cached_property
     def read_vaults(self) -> ReadVaults:
-        return ReadVaults(directory=self.tenants.directory, registry=self.ports.guarded_registry)
+        tenants = self.tenants
+        return ReadVaults(
+            directory=tenants.directory, registry=self.ports.guarded_registry, permissions=tenants.permissions
+        )
 
     @cached_property
     def read_costs(self) -> ReadCosts:

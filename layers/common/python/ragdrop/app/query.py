@@ -50,6 +50,7 @@ def _order_by_reading(
 def build_query(ports: Ports, tenants: TenantParts) -> QueryParts:
     """Build search over *ports*."""
     settings, directory, clock = ports.settings, tenants.directory, ports.clock
+    permissions = tenants.permissions
     live = LiveViews(ports.guarded_registry, ports.guarded_index, clock=clock)
     past = PastViews(
         registry=ports.guarded_registry,
@@ -58,7 +59,7 @@ def build_query(ports: Ports, tenants: TenantParts) -> QueryParts:
         directory=directory,
         clock=clock,
     )
-    resolve_view = ResolveView(live=live, past=past, directory=directory)
+    resolve_view = ResolveView(live=live, past=past, directory=directory, permissions=permissions)
     query_vectors = QueryVectors(
         embedder=ports.guarded_embedder, store=ports.telemetry, size=settings.embedding_cache_size, clock=clock
     )
@@ -76,6 +77,7 @@ def build_query(ports: Ports, tenants: TenantParts) -> QueryParts:
         search=search,
         breakers=ports.breakers,
         live_views=live,
+        permissions=permissions,
         directory=directory,
         usage=UsageCounter(ports.telemetry, clock=clock),
         query_vectors=query_vectors,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ragdrop.app.ports import Ports
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.limits import DailyBudget, LimitRequests
+from ragdrop.tenants.permissions import Permissions
 
 if TYPE_CHECKING:
     from ragdrop.tenants.sign_in import SignInCodes
@@ -31,6 +32,11 @@ class TenantParts:
     def writers_directory(self) -> TenantDirectory:
         """Tenants, by the registry itself: no breaker that readers opened stops a write."""
         return self.directory.over(self.ports.registry)
+
+    @cached_property
+    def permissions(self) -> Permissions:
+        """Who may read what."""
+        return Permissions(self.ports.guarded_registry, clock=self.ports.clock)
 
     @cached_property
     def daily_budget(self) -> DailyBudget:

@@ -20,6 +20,7 @@ from ragdrop.errors import (
     ConflictError,
     DatabaseError,
     DocumentNotFoundError,
+    ForbiddenError,
     InvalidParamsError,
     PayloadTooLargeError,
     RagdropError,
@@ -33,6 +34,7 @@ from ragdrop.ports.shared_state import StoredReplies
 from ragdrop.ports.telemetry import DocumentUsage, Telemetry
 from ragdrop.query.follow_links import resolve_links, targets_of
 from ragdrop.tenants.limits import DailyBudget
+from ragdrop.tenants.permissions import Permissions
 from ragdrop.tenants.settings_in_force import chunking_in_force, in_force
 
 FORM_EXPIRES_S = 900
@@ -75,6 +77,7 @@ class DocumentService:
     revisions: RevisionStore
     usage: Telemetry
     check_links: CheckLinks
+    permissions: Permissions
     budget: DailyBudget
     clock: Callable[[], float]
 
@@ -93,10 +96,11 @@ class DocumentService:
         Raises:
             PayloadTooLargeError: Over 4 MB.
             PreconditionFailedError: *only_if* does not hold.
-            DocumentNotFoundError: The vault is out of the key's scope.
+            DocumentNotFoundError: The vault is out of the key's scope, or the caller may not read what is there.
+            ForbiddenError: It is a settings file with rules of access, and the caller is no admin.
             RateLimitedError: The tenant has written its documents of today.
         """
-        self._check_scope(caller, key)
+        self._check_writing(caller, key, body)
         if len(body) > MAX_BODY_BYTES:
             message = (
                 f"the body has {len(body)} bytes, at most {MAX_BODY_BYTES} go in one request: "
@@ -115,10 +119,11 @@ class DocumentService:
 
         Raises:
             InvalidParamsError: S3 would write another key than this one.
-            DocumentNotFoundError: The vault is out of the key's scope.
+            DocumentNotFoundError: The vault is out of the key's scope, or the caller may not read what is there.
+            ForbiddenError: It is a settings file, whose body is not known here, and the caller is no admin.
             RateLimitedError: The tenant has written its documents of today.
         """
-        self._check_scope(caller, key)
+        self._check_writing(caller, key, None)
         if "${filename}" in key.path:
             message = "a path with ${filename} cannot be uploaded by a form: S3 puts the file's name in its place"
             raise InvalidParamsError(message, field="path", value=key.path[:300], allowed=None)
@@ -136,8 +141,7 @@ class DocumentService:
 
         Raises DocumentNotFoundError: there never was such a document, or it was purged.
         """
-        self._check_scope(caller, key)
-        head = self.registry.head(key)
+        head = self._head(caller, key)
         if head is None and version_id is not None:
             current = self.documents.head(key.s3_key)
             if current is not None:  # that version, or one that has replaced it already
@@ -148,7 +152,7 @@ class DocumentService:
         checkpoint = self.registry.checkpoint(key, head.revision) if head.status is Status.PENDING else None
         status = Status.PENDING if self._awaits(head, version_id) else head.status
         tenant = self.registry.tenant(key.tenant) if detail and detail.links else None
-        broken = self.check_links.broken(detail, tenant) if detail and tenant else ()
+        broken = self.check_links.broken(detail, tenant, caller) if detail and tenant else ()
         return KnownDocument(head, detail, status, checkpoint, self._used(key), broken)
 
     def text(
@@ -162,8 +166,7 @@ class DocumentService:
         Raises:
             DocumentNotFoundError: Nothing of the document is live, or nothing is stored of that version.
         """
-        self._check_scope(caller, key)
-        head = self.registry.head(key)
+        head = self._head(caller, key)
         if head is None or head.status is Status.DELETED:
             raise _not_found(key)
         stored = None
@@ -181,8 +184,7 @@ class DocumentService:
 
         Raises DocumentNotFoundError: nothing of the document is live.
         """
-        self._check_scope(caller, key)
-        head, tenant = self.registry.head(key), self.registry.tenant(key.tenant)
+        head, tenant = self._head(caller, key), self.registry.tenant(key.tenant)
         if head is None or head.live_revision is None or tenant is None:
             raise _not_found(key)
         stored = self.revisions.open(key, head.live_revision)
@@ -193,17 +195,18 @@ class DocumentService:
         return LiveChunks(stored.char_count, list(islice(found, MAX_SHOWN_CHUNKS)))
 
     def is_known(self, caller: Caller, key: DocumentKey) -> bool:
-        """Whether there is, or was, such a document that the caller may see."""
-        return caller.may_see(key.vault) and self.registry.head(key) is not None
+        """Whether there is, or was, such a document that the caller may read."""
+        head = self.registry.head(key) if caller.may_see(key.vault) else None
+        return head is not None and self.permissions.allows(caller, key, head)
 
     def check(self, caller: Caller, key: DocumentKey, only_if: Precondition) -> None:
         """See that *only_if* holds; what happens in the next moment it cannot know: S3 has no conditional delete.
 
         Raises:
             PreconditionFailedError: It does not.
-            DocumentNotFoundError: The vault is out of the key's scope.
+            DocumentNotFoundError: The vault is out of the key's scope, or the caller may not read what is there.
         """
-        self._check_scope(caller, key)
+        self._check_writing(caller, key, b"")
         if only_if != NO_PRECONDITION:
             only_if.onto(self._current_etag(key))
 
@@ -214,9 +217,10 @@ class DocumentService:
             The version id of the delete marker, an earlier call's too; None where the bucket keeps no versions.
 
         Raises:
-            DocumentNotFoundError: There is no such document.
+            DocumentNotFoundError: There is no such document that the caller may read.
+            ForbiddenError: It is a settings file with rules of access, and the caller is no admin.
         """
-        self._check_scope(caller, key)
+        self._check_writing(caller, key, b"")
         there = self.documents.head(key.s3_key)
         marker = self.documents.delete(key.s3_key) if there is not None else self._marker(key)
         for _ in range(MAX_TRIES):
@@ -252,9 +256,10 @@ class DocumentService:
         limit = min(limit, MAX_FILTERED) if filters else limit
         found = self.registry.page(caller.tenant, vault=vault, prefix=prefix, status=status, cursor=cursor, limit=limit)
         visible = [head for head in found.heads if caller.may_see(head.key.vault)]
+        visible = self.permissions.readable(caller, visible)
         if filters:
             tenant = self.registry.tenant(caller.tenant)
-            visible = [head for head in visible if tenant and self._fits(head, filters, tenant)]
+            visible = [head for head in visible if tenant and self._fits(head, filters, tenant, caller)]
         if filters and filters.unused_since and visible:
             usage = self.usage.usage([head.key for head in visible])
             visible = [
@@ -262,7 +267,7 @@ class DocumentService:
             ]
         return Page(visible, found.cursor)
 
-    def _fits(self, head: Head, filters: DetailFilters, tenant: Tenant) -> bool:
+    def _fits(self, head: Head, filters: DetailFilters, tenant: Tenant, caller: Caller) -> bool:
         """Whether the live revision of a listed document fits; a document without one fits no filter."""
         if head.live_revision is None:
             return False
@@ -273,9 +278,9 @@ class DocumentService:
         detail = self.registry.detail(head.key, head.live_revision)
         if detail is None or not filters.admit(detail.facts):
             return False
-        if filters.links_to is not None and not self.check_links.lead_to(detail, tenant, filters.links_to):
+        if filters.links_to is not None and not self.check_links.lead_to(detail, tenant, filters.links_to, caller):
             return False
-        return not filters.broken_links or bool(self.check_links.broken(detail, tenant))
+        return not filters.broken_links or bool(self.check_links.broken(detail, tenant, caller))
 
     def _marker(self, key: DocumentKey) -> str | None:
         """The version id of the delete marker on top of an object, None without one."""
@@ -298,10 +303,28 @@ class DocumentService:
         current = self.documents.head(head.key.s3_key)
         return current is not None and current.version_id == version_id
 
-    @staticmethod
-    def _check_scope(caller: Caller, key: DocumentKey) -> None:
-        if not caller.may_see(key.vault):
+    def _head(self, caller: Caller, key: DocumentKey) -> Head | None:
+        """The head of a document, None without one. Raises DocumentNotFoundError: the caller may not read it."""
+        head = self.registry.head(key) if caller.may_see(key.vault) else None
+        if not self.permissions.allows(caller, key, head):
             raise _not_found(key)
+        return head
+
+    def _check_writing(self, caller: Caller, key: DocumentKey, body: bytes | None) -> None:
+        """See that the caller may write over what is at *key*, which is a document that it may read, or none.
+
+        Only an admin changes rules of access: a settings file with some, or a *body* that has some or is not known.
+        """
+        if caller.reads_all or not caller.may_see(key.vault):
+            self._head(caller, key)
+            return
+        path = key.path.removesuffix(SIDECAR_SUFFIX)
+        self._head(caller, DocumentKey(key.tenant, key.vault, path))
+        if key.is_settings:
+            tenant = self.registry.tenant(key.tenant)
+            if body is None or b"access" in body or (tenant and "access" in tenant.settings_of(key.vault)):
+                message = f"rules of access are changed by the role admin, the key has {caller.role}"
+                raise ForbiddenError(message, role=caller.role, needed="admin")
 
 
 def _written_by(caller: Caller) -> dict[str, str]:
@@ -326,21 +349,22 @@ class CheckLinks:
     """
 
     registry: Registry
+    permissions: Permissions
     environment: Tunables
 
-    def broken(self, detail: Detail, tenant: Tenant) -> tuple[str, ...]:
+    def broken(self, detail: Detail, tenant: Tenant, caller: Caller) -> tuple[str, ...]:
         """The links of a revision, as written, that lead to nothing live, each as often as it occurs.
 
         Two batch reads for every 20 links.  A link that leads out of its vault is broken unless the tenant's settings
-        allow it.
+        allow it, and so is one to a document that the caller may not read.
         """
         across = self._across_vaults(detail, tenant)
         target = dict.fromkeys(detail.links)
         asked = [Link(link) for link in target if reference(link, detail.key, across_vaults=across) is not None]
-        broken = {link.target for link in asked} - self._live(detail, asked, across=across).keys()
+        broken = {link.target for link in asked} - self._live(detail, asked, caller, across=across).keys()
         return tuple(link for link in detail.links if link in broken)
 
-    def lead_to(self, detail: Detail, tenant: Tenant, target: DocumentKey) -> bool:
+    def lead_to(self, detail: Detail, tenant: Tenant, target: DocumentKey, caller: Caller) -> bool:
         """Whether a link of the revision leads to *target*; links that cannot mean it are not looked up."""
         across = self._across_vaults(detail, tenant)
         names = {target.path, folded_name(target.path)}
@@ -349,9 +373,9 @@ class CheckLinks:
             means = reference(link, detail.key, across_vaults=across)
             if means is not None and not names.isdisjoint((*means.paths, *(name.name for name in means.names))):
                 asked.append(Link(link))
-        return target in self._live(detail, asked, across=across).values()
+        return target in self._live(detail, asked, caller, across=across).values()
 
-    def _live(self, detail: Detail, links: Sequence[Link], *, across: bool) -> dict[str, DocumentKey]:
+    def _live(self, detail: Detail, links: Sequence[Link], caller: Caller, *, across: bool) -> dict[str, DocumentKey]:
         """The live documents that links lead to, by the link as written."""
         live: dict[str, DocumentKey] = {}
         for first in range(0, len(links), AT_ONCE):
@@ -359,7 +383,8 @@ class CheckLinks:
             found = resolve_links(self.registry, targets, Deadline.after(TIMEOUT_S))
             pairs = zip(targets, found, strict=True)
             live |= {target.link.target: place[0] for target, place in pairs if place is not None}
-        return live
+        readable = self.permissions.readable_keys(caller, live.values())
+        return {link: key for link, key in live.items() if key in readable and caller.may_see(key.vault)}
 
     def _across_vaults(self, detail: Detail, tenant: Tenant) -> bool:
         settings = in_force(self.environment, tenant, vaults=(detail.key.vault,), request={})
@@ -382,6 +407,7 @@ class RetryDocuments:
     documents: ObjectStore
     registry: Registry
     queue: MessageQueue
+    permissions: Permissions
     clock: Callable[[], float]
 
     def __call__(self, caller: Caller, key: DocumentKey) -> Retried:
@@ -393,11 +419,11 @@ class RetryDocuments:
         Raises:
             DocumentNotFoundError: The bucket has no such object, or the vault is out of the key's scope.
         """
-        stored = self.documents.head(key.s3_key) if caller.may_see(key.vault) else None
+        head = self.registry.head(key) if caller.may_see(key.vault) else None
+        stored = self.documents.head(key.s3_key) if self.permissions.allows(caller, key, head) else None
         if stored is None:
             name = key.vault_path[:300]
             raise DocumentNotFoundError(f"there is no document {name!r}", field="path", value=name)
-        head = self.registry.head(key)
         self.queue.send(key.s3_key)
         if head is None:
             return Retried(key, stored.version_id, Status.PENDING)

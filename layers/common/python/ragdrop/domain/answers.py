@@ -255,18 +255,24 @@ class Receipt:
     def visible_to(self, caller: Caller) -> bool:
         """Whether *caller* may read it: it is of the caller's tenant, and all of it is in the key's vaults.
 
-        A receipt without documents still has the question: then the key that asked must not have had a wider scope.
+        A receipt without documents still has the question: then the key that asked must not have had a wider scope, nor
+        groups that the caller has not.  Whether all its documents may be read, the registry says.
 
         >>> receipt = Receipt("a", "acme", (), (DocumentKey("acme", "team", "a.md"),), 0, {})
         >>> [receipt.visible_to(Caller("acme", "reader", vaults)) for vaults in ((), ("team",), ("hr",))]
         [True, True, False]
         """
-        if self.tenant != caller.tenant:
+        if self.tenant != caller.tenant or not (self.documents or self._was_asked_with(caller)):
             return False
         if not caller.vaults:
             return True
         vaults = {key.vault for key in self.documents} or set(self.vaults)
         return bool(vaults) and all(caller.may_see(vault) for vault in vaults)
+
+    def _was_asked_with(self, caller: Caller) -> bool:
+        """Whether *caller* has all rights by which it was asked."""
+        as_admin = self.body.get("asked_as") == "admin"
+        return caller.reads_all or not (as_admin or set(self.body.get("groups", ())) - set(caller.groups))
 
 
 def citation_fields(citation: Citation) -> dict[str, Any]:

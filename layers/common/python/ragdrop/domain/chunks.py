@@ -230,6 +230,14 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
+class HiddenFolder:
+    """A folder that a caller may not read, but for some folders in it."""
+
+    folder: Folder
+    but: tuple[Folder, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Filters:
     """What a chunk must match: fields are ANDed, the values of one field ORed, an empty field does not restrict.
 
@@ -260,6 +268,10 @@ class CandidateQuery:
     limit: int  # hits asked for from each part, 1 to 200
     # revisions that must not come back (superseded ones, seen in a first round)
     without: frozenset[tuple[DocumentKey, int]] = frozenset()
+    # what the caller may not read, left out early: folders, and files that state groups of which the caller has none
+    # (None leaves no such file out).  Another part of it may come back, and is dropped where heads are read.
+    hidden: tuple[HiddenFolder, ...] = ()
+    groups: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from ragdrop.domain.keys import DocumentKey
 PromotionLevel = Literal["standard", "important", "critical"]
 ContentType = Literal["chat", "decision", "code", "documentation"]
 PROMOTION_LEVELS: tuple[PromotionLevel, ...] = ("standard", "important", "critical")
+EVERYONE = "*"  # in a list of groups: everybody who may see the vault
 ALIASES = "aliases"  # the attribute with a document's other names
 CONTENT_TYPES: tuple[ContentType, ...] = ("chat", "decision", "code", "documentation")
 
@@ -52,6 +53,7 @@ class Facts:
     """What a revision says of itself: shown with every hit and filtered on.
 
     `date` is ISO 8601 (a day or a time); `char_count` counts code points of the parsed text; `indexed_at` is RFC 3339.
+    `access` are the groups that it lets read it, None where it does not say; no answer shows it.
     """
 
     title: str
@@ -68,6 +70,7 @@ class Facts:
     agent: str | None = None
     attributes: dict[str, str] = field(default_factory=dict)
     char_count: int = 0
+    access: tuple[str, ...] | None = None
 
     @property
     def names(self) -> str:
@@ -96,7 +99,8 @@ class Head:
 
     `revision` is the last one claimed; `version_id` the S3 version that claim is for; `lease_until_s` is seconds since
     1970; `etag` and `sidecar_etag` are S3's of the versions claimed.  `title`, `doc_type`, `promotion_level` and
-    `chunk_count` describe the live revision.  `stage` is the stage that `revision` waits in, or is being made for.
+    `chunk_count` describe the live revision; `access` what the last live one stated, and stays after a deletion, for
+    the record of the past.  `stage` is the stage that `revision` waits in, or is being made for.
     """
 
     key: DocumentKey
@@ -120,6 +124,7 @@ class Head:
     etag: str | None = None
     sidecar_etag: str | None = None
     stage: str | None = None
+    access: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,6 +229,7 @@ class ChangeCounts:
     # others.
     begun: tuple[str, ...] = ("",) * SHARDS
     counts: Mapping[int, int] = field(default_factory=dict)  # changes by slot; slots without any may be left out
+    settings: int = 0  # changes of settings files, of which rules of access are a part
 
     def stamp(self, key: DocumentKey) -> Stamp:
         """What stays the same while no document of the key's slot changes.
@@ -239,3 +240,8 @@ class ChangeCounts:
         """
         slot = slot_of(key)
         return self.begun[shard_of(slot)], self.counts.get(slot, 0)
+
+    @property
+    def of_settings(self) -> Stamp:
+        """What stays the same while no settings file changes."""
+        return self.begun[0], self.settings

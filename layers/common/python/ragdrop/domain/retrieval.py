@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ragdrop.domain.access import Readable
 from ragdrop.domain.chunks import Candidates, Hit, best_first
 from ragdrop.domain.documents import PROMOTION_LEVELS, ContentType, Facts, Head, PromotionLevel
 from ragdrop.domain.keys import DocumentKey
@@ -136,7 +137,7 @@ class Retrieval:
     over the threshold, before the limit, the critical ones among them too; `total_indexed` is None where the registry
     did not answer; times are in milliseconds; `fallback_level` is 1 to 4 (docs/api.md); `cause` says why nothing was
     searched; `degraded` says that something asked for is missing, `warnings` what; `reranking` is None unless asked
-    for.
+    for.  `readable` is what the caller could read, None of whoever reads everything.
     """
 
     documents: list[FoundDocument]
@@ -156,6 +157,7 @@ class Retrieval:
     reranking: Reranking | None = None
     explanation: Explanation | None = None
     cause: DependencyError | None = None
+    readable: Readable | None = None
 
     @property
     def abstained(self) -> bool:

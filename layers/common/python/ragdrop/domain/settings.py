@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import Field, asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
+from ragdrop.domain.access import MAX_RULES, read_rules
 from ragdrop.errors import InvalidSettingsError
 
 Place = Literal["environment", "document", "tenant", "vault", "request"]
@@ -127,6 +128,9 @@ _PROMPT = AllowedValues(
     f"a template of 1 to {MAX_PROMPT_CHARACTERS:,} characters",
     lambda value: isinstance(value, str) and bool(value.strip()) and len(value) <= MAX_PROMPT_CHARACTERS,
 )
+_ACCESS = AllowedValues(
+    f"a list of at most {MAX_RULES} objects with path, groups and perhaps widen", lambda value: not read_rules(value)[1]
+)
 _GOLDEN = AllowedValues(f"a list of 1 to {MAX_GOLDEN} objects with question and document or text", _are_golden)
 
 
@@ -217,6 +221,7 @@ FILE_SETTINGS: Mapping[str, Setting] = {
     "golden_gate": Setting(SHARE, "Share of them to be answered; without it 1", _FILES_ONLY, "admission.gate"),
     "doc_types": Setting(_WORDS, "Known words, besides those of documents", _FILES_ONLY, "vocabulary.doc_types"),
     "categories": Setting(_WORDS, "The known words; without it any", _FILES_ONLY, "vocabulary.categories"),
+    "access": Setting(_ACCESS, "Who may read what ([permissions](access.md))", ("vault",), "access.rules"),
     "system_prompt": Setting(_PROMPT, "Instructions of the chat model", ("tenant",), "generation.system_prompt"),
     "prompt_template": Setting(
         _PROMPT,

@@ -11,8 +11,9 @@ from typing import Any, Literal
 from ragdrop.domain.models import Calibration, EmbeddingSpace, for_space
 from ragdrop.errors import InvalidParamsError
 
-Role = Literal["reader", "writer", "admin"]
-ROLES: tuple[Role, ...] = ("reader", "writer", "admin")
+Role = Literal["reader", "writer", "admin", "delegate"]
+ROLES: tuple[Role, ...] = ("reader", "writer", "admin", "delegate")
+RIGHTS: tuple[Role, ...] = ("reader", "writer", "admin")  # what routes need, the least first
 KeyState = Literal["active", "expired", "revoked"]
 MAX_WRITER = 64  # characters: S3 keeps 2 KB of metadata with an object
 KEY_ID_DIGITS = 12
@@ -178,6 +179,7 @@ class Tenant:
     `calibration_of` decides.  `settings` has the settings files by vault,
     the tenant's own under an empty name.  `doc_types` are `vault/doc_type` of all documents that were ever live.
     `promoted` has the stages, `vault/stage`, that every search reads until they are live, with seconds since 1970.
+    `restricted` are vaults with documents that state, or once stated, who may read them.
     """
 
     name: str
@@ -198,6 +200,24 @@ class Tenant:
     rates: RateLimits = NO_RATES
     promoted: Mapping[str, float] = field(default_factory=dict)
     counted: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    restricted: tuple[str, ...] = ()
+
+    def may_hide(self, caller: Caller, vaults: Collection[str] = ()) -> bool:
+        """Whether some document of *vaults*, of all that the caller may see if it is empty, may be hidden from it.
+
+        >>> tenant = Tenant("acme", None, vaults=("hr", "team"), restricted=("hr",))
+        >>> tenant.may_hide(Caller("acme", "reader")), tenant.may_hide(Caller("acme", "reader"), ["team"])
+        (True, False)
+        >>> tenant.may_hide(Caller("acme", "admin")), tenant.may_hide(Caller("acme", "reader", ("team",)))
+        (False, False)
+        """
+        ruled = {vault for vault in self.settings if "access" in self.settings_of(vault)}
+        within = {vault for vault in ruled.union(self.restricted) if caller.may_see(vault)}
+        return not caller.reads_all and bool(within.intersection(vaults) if vaults else within)
+
+    def counted_for(self, caller: Caller) -> tuple[int | None, int | None]:
+        """Live documents and chunks that *caller* may see; None where some may be hidden from it."""
+        return (None, None) if self.may_hide(caller) else self.count_in(caller.vaults)
 
     def count_in(self, vaults: Collection[str]) -> tuple[int | None, int | None]:
         """Live documents and chunks in *vaults*, in all if it is empty; None while those of a vault are unknown.
@@ -228,6 +248,13 @@ class Tenant:
         listed = [self.settings_of(vault).get("doc_types") or () for vault in (None, *vaults)]
         return sorted({kind for vault, _, kind in stored if vault in vaults}.union(*listed))
 
+    def doc_types_for(self, caller: Caller) -> list[str]:
+        """The doc_types that *caller* may know of: where documents may be hidden from it, those of settings files."""
+        vaults = [vault for vault in self.vaults if caller.may_see(vault)]
+        if not self.may_hide(caller):
+            return self.doc_types_in(vaults)
+        return sorted({kind for vault in (None, *vaults) for kind in self.settings_of(vault).get("doc_types") or ()})
+
     @property
     def settings_revision(self) -> str:
         """A text that differs after each change of a settings file of the tenant or of a vault.
@@ -256,7 +283,8 @@ class Tenant:
 class ApiKey:
     """A key as it is stored: the SHA-256 of its secret, never the secret.
 
-    `lifetime_s` is its intended lifetime, None for ever; `label` its purpose.
+    `lifetime_s` is its intended lifetime, None for ever; `label` its purpose.  `groups` are those of its holder; of a
+    delegate those that it may speak for, any if it is empty.
     """
 
     sha256: str
@@ -268,6 +296,7 @@ class ApiKey:
     created_at: str = ""
     lifetime_s: int | None = None
     label: str = ""
+    groups: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -287,7 +316,7 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The tenant and the rights of a credential.  An empty `vaults` means all.
+    """The tenant and the rights of a credential.  An empty `vaults` means all, empty `groups` none.
 
     `credential` distinguishes the credentials of a tenant, for counting; it is no secret.  `label` is its purpose.
     """
@@ -297,6 +326,12 @@ class Caller:
     vaults: tuple[str, ...] = field(default=())
     credential: str = field(default="", compare=False)
     label: str = field(default="", compare=False)
+    groups: tuple[str, ...] = field(default=())
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether no rule of access hides a document of its vaults from it."""
+        return self.role == "admin"
 
     @property
     def writer(self) -> str:

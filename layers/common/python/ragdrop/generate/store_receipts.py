@@ -32,6 +32,7 @@ from ragdrop.errors import (
 )
 from ragdrop.ports.answer_services import Prompt, Receipts
 from ragdrop.ports.registry import Registry
+from ragdrop.tenants.permissions import Permissions
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +47,10 @@ _ID = re.compile(r"[0-9a-f]{32}")
 class StoreReceipts:
     """Write the receipt of an answer before the answer leaves, and read it again."""
 
-    def __init__(self, *, receipts: Receipts, registry: Registry, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, *, receipts: Receipts, registry: Registry, permissions: Permissions, clock: Callable[[], float]
+    ) -> None:
+        self._permissions = permissions
         self._receipts = receipts
         self._registry = registry
         self._clock = clock
@@ -70,6 +74,8 @@ class StoreReceipts:
             "expires_at": rfc3339(expires_at_s),
             **asked_fields(question),
             **answer_fields(answer),
+            "asked_as": "admin" if caller.reads_all else "groups",
+            "groups": list(caller.groups),
             "prompt_sha256": _digest(prompt) if prompt is not None else None,
             "timings_ms": {**timings_ms, **answer.retrieval.timings_ms},
         }
@@ -86,13 +92,14 @@ class StoreReceipts:
         """A receipt that *caller* may see.
 
         Raises:
-            NotFoundError: There is none, it has expired, one of its documents was purged, or the caller may not see it.
+            NotFoundError: There is none, it has expired, one of its documents was purged, or the caller may not read
+                it, or one of its documents.
             DatabaseError: The receipt or the heads of its documents could not be read.
         """
         found = None
         if _ID.fullmatch(receipt_id):
             found = self._receipts.receipt(caller.tenant, receipt_id, self._clock())
-        if found is None or not found.visible_to(caller) or self._was_purged(found, deadline):
+        if found is None or not found.visible_to(caller) or not self._is_readable(found, caller, deadline):
             raise NotFoundError(f"there is no answer {receipt_id[:80]!r}")
         return found
 
@@ -126,19 +133,23 @@ class StoreReceipts:
         found, next_cursor = self._receipts.receipts_with_feedback(
             caller.tenant, after=cursor or "", limit=PAGE, now_s=self._clock()
         )
-        return [each for each in found if each.visible_to(caller) and not self._was_purged(each, deadline)], next_cursor
+        visible = (each for each in found if each.visible_to(caller))
+        return [each for each in visible if self._is_readable(each, caller, deadline)], next_cursor
 
-    def _was_purged(self, receipt: Receipt, deadline: Deadline) -> bool:
-        """Whether one of its documents has no head: a purge may have run while the receipt was written."""
+    def _is_readable(self, receipt: Receipt, caller: Caller, deadline: Deadline) -> bool:
+        """Whether *caller* may read all of its documents now; one without a head was purged.
+
+        A purge may have run while the receipt was written.
+        """
         keys = receipt.documents
         for start in range(0, len(keys), MAX_VERIFIED):
             asked = keys[start : start + MAX_VERIFIED]
             heads = self._registry.heads(asked, deadline)
             if heads.unread:
                 raise DatabaseError("the documents of the answer could not be looked up", service="registry")
-            if any(key not in heads.found for key in asked):
-                return True
-        return False
+            if any(key not in self._permissions.heads(caller, heads, deadline).found for key in asked):
+                return False
+        return True
 
 
 def asked_fields(question: Question) -> dict[str, Any]:

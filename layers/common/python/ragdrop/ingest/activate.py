@@ -74,7 +74,10 @@ class ActivateRevisions:
         staged = self.registry.put_in_stage(detail, self.clock()) is not None
         if staged:
             kind = detail.facts.doc_type
-            self.registry.add_to_tenant(key.tenant, vault=key.vault, documents=0, chunks=0, doc_type=kind)
+            ruled = detail.facts.access is not None
+            self.registry.add_to_tenant(
+                key.tenant, vault=key.vault, documents=0, chunks=0, doc_type=kind, restricted=ruled
+            )
         tenant = self.directory.tenant(key.tenant, fresh=True) or written.tenant
         if staged and tenant.targets != written.targets:
             self.index_revision.catch_up(written, tenant, deadline)
@@ -134,6 +137,7 @@ class ActivateRevisions:
             documents=int(detail is not None) - int(was_live),
             chunks=(detail.chunk_count if detail else 0) - (before.chunk_count if was_live else 0),
             doc_type=detail.facts.doc_type if detail else None,
+            restricted=detail is not None and detail.facts.access is not None,
         )
 
     def _note_folder(self, key: DocumentKey) -> None:

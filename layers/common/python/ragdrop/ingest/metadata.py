@@ -3,10 +3,11 @@
 import datetime
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from ragdrop.domain.access import narrowest, stated_groups
 from ragdrop.domain.documents import ALIASES, CONTENT_TYPES, PROMOTION_LEVELS, Facts, in_lower_case, written
 from ragdrop.domain.keys import DocumentKey
 from readers.parsed import ParsedDocument
@@ -17,12 +18,14 @@ MAX_TAGS = 50
 MAX_TAG_CHARACTERS = 100
 MAX_OTHER_FIELDS = 50  # that ragdrop has no name for and that become attributes
 TEXT_FIELDS = ("summary", "doc_type", "category", "session_id", "agent")
-CHOICES = ("content_type", "promotion_level", "date", "tags", "attributes")
+CHOICES = ("content_type", "promotion_level", "date", "tags", "attributes", "access")
 FIELDS = frozenset({"title", *TEXT_FIELDS, *CHOICES})
 SYNONYMS = {"tag": "tags", "keyword": "tags", "keywords": "tags", "description": "summary", "alias": ALIASES}
 RAGDROPS = "ragdrop-"  # how names of object metadata begin that ragdrop writes itself
 MAX_DEPTH = 6  # of maps in fields that become attributes
 PLAIN = (str, int, float, bool, datetime.date, datetime.time)
+_HEAD = 70_000  # characters in which a front matter that could not be read stands
+_ACCESS = re.compile(r"^[ \t\"']*access[ \t\"']*[:=]", re.MULTILINE | re.IGNORECASE)
 _DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:(?:[Tt]|[ \t]+)(\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?)[ \t]*(\S*))?")
 
 
@@ -41,10 +44,13 @@ def facts_of(
     Later wins: headers of a mail, S3 object metadata (`tags` and `attributes` may be JSON), the sidecar, front matter;
     attributes one by one.  Names of fields count in any case, with `-` or a blank for `_`.  Fields that ragdrop has no
     name for become attributes.  A title that is not stated is the first heading of level 1, else the file's name.
-    Where *categories* names some, another one is left out.
+    Where *categories* names some, another one is left out.  Of `access` all sources count, the narrowest wins, and what
+    cannot be read lets nobody read the document.
     """
     warnings = list(document.warnings)
     own = named_fields(document.metadata, warnings, others=document.media_type == "text/markdown")
+    if document.media_type != "text/markdown":
+        own.pop("access", None)  # of a page or a mail it is somebody else's word for something else
     metadata = {name: value for name, value in (object_metadata or {}).items() if not name.startswith(RAGDROPS)}
     sources = [named_fields(metadata, warnings), named_fields(sidecar or {}, warnings)]
     sources.insert(2 if document.media_type == "text/markdown" else 0, own)
@@ -54,6 +60,7 @@ def facts_of(
     if categories and text["category"] not in {None, *categories}:
         warnings.append(f"category {str(text['category'])[:40]!r} is not one that the settings list and is left out")
         text["category"] = None
+    access = _access([each["access"] for each in sources if "access" in each], document, warnings)
     level = _choice(stated.get("promotion_level"), PROMOTION_LEVELS, "promotion_level", warnings)
     content_type = _choice(stated.get("content_type"), CONTENT_TYPES, "content_type", warnings)
     return (
@@ -72,6 +79,7 @@ def facts_of(
             agent=text["agent"],
             attributes=attributes,
             char_count=len(document.text),
+            access=access,
         ),
         tuple(dict.fromkeys(warnings)),
         "stated" if content_type else "detected",
@@ -121,6 +129,20 @@ def _text(value: object, name: str, warnings: list[str]) -> str | None:
         return text[:limit] or None
     warnings.append(f"{name} must be text and is left out")
     return None
+
+
+def _access(stated: Sequence[object], document: ParsedDocument, warnings: list[str]) -> tuple[str, ...] | None:
+    """The groups that may read a document by what its sources state; None where none states any."""
+    unread = any("front matter" in warning for warning in document.warnings) and _ACCESS.search(document.text[:_HEAD])
+    if not stated and not unread:
+        return None
+    lists = [stated_groups(value) for value in stated]
+    groups = () if unread else narrowest([() if each is None else each for each in lists])
+    if unread or None in lists:
+        warnings.append("access is not a list of groups: only admins may read this document")
+    elif not groups:
+        warnings.append("access names no group: only admins may read this document")
+    return groups
 
 
 def _choice(value: object, allowed: tuple[str, ...], name: str, warnings: list[str]) -> str | None:
@@ -233,6 +255,7 @@ BEDROCK_FIELD = "metadataAttributes"  # Amazon Bedrock's sidecars wrap their fie
 def read_sidecar(body: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The fields of a sidecar and what was wrong with it; a bad one is left out whole, never a failure.
 
+    One that cannot be read and may say who reads the document gives an `access` that names nobody.
     In Bedrock's shape the fields stand one level deeper.  Numbers stay as they are written.
 
     >>> read_sidecar(b'{"tags": ["a"]}')
@@ -242,13 +265,14 @@ def read_sidecar(body: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
     >>> read_sidecar(b'nonsense')
     ({}, ('the sidecar is not valid JSON and is left out',))
     """
+    unread: dict[str, Any] = {"access": False} if b"access" in body.lower() else {}  # nobody knows whom it names
     if len(body) > MAX_SIDECAR_BYTES:
-        return {}, (f"the sidecar has over {MAX_SIDECAR_BYTES} bytes and is left out",)
+        return {"access": False}, (f"the sidecar has over {MAX_SIDECAR_BYTES} bytes and is left out",)
     try:
         fields = json.loads(body, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):
-        return {}, ("the sidecar is not valid JSON and is left out",)
+        return unread, ("the sidecar is not valid JSON and is left out",)
     if not isinstance(fields, dict):
-        return {}, ("the sidecar is not a JSON object and is left out",)
+        return unread, ("the sidecar is not a JSON object and is left out",)
     wrapped = fields.get(BEDROCK_FIELD)
     return (wrapped if isinstance(wrapped, dict) else fields), ()

@@ -5,7 +5,7 @@ A vault without golden questions costs nothing.  What cannot be measured is no d
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragdrop import __version__
 from ragdrop.domain.deadlines import Deadline
@@ -13,10 +13,11 @@ from ragdrop.domain.golden import GoldenQuestion, GoldenRun, golden_questions, o
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import ProjectNotActivatedError, RagdropError
 from ragdrop.past.record import check_visible
-from ragdrop.past.stages import AskGolden, in_parallel
+from ragdrop.past.stages import AskGolden, in_parallel, shown_golden
 from ragdrop.ports.registry import Registry
 from ragdrop.ports.search_services import Metrics
 from ragdrop.tenants.directory import TenantDirectory
+from ragdrop.tenants.permissions import Permissions
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +36,7 @@ class GoldenRuns:
     registry: Registry
     directory: TenantDirectory
     ask: AskGolden
+    permissions: Permissions
     metrics: Metrics
     release: str
     clock: Callable[[], float]
@@ -44,7 +46,10 @@ class GoldenRuns:
         tenant = self.directory.tenant(caller.tenant)
         vaults = [vault for vault in _guarded(tenant) if caller.may_see(vault)]
         runs = self.registry.golden_runs(caller.tenant) if vaults else {}
-        return [runs.get(vault) or GoldenRun(vault) for vault in vaults]
+        return [self._shown(runs.get(vault) or GoldenRun(vault), caller, tenant) for vault in vaults]
+
+    def _shown(self, run: GoldenRun, caller: Caller, tenant: Tenant | None) -> GoldenRun:
+        return replace(run, outcomes=shown_golden(run.outcomes, caller, tenant, run.vault, self.permissions))
 
     def run(self, caller: Caller, vault: str, deadline: Deadline) -> GoldenRun:
         """Ask the golden questions of a vault now; a vault without any has a run without outcomes.
@@ -62,7 +67,7 @@ class GoldenRuns:
         before = self.registry.golden_runs(tenant.name).get(vault)
         run = self._run(tenant, vault, before, deadline)
         self.metrics.put({"GoldenDrops": len(run.dropped)})
-        return run
+        return self._shown(run, caller, tenant)
 
     def run_due(self, tenant: Tenant, deadline: Deadline) -> None:
         """Ask what is due: vaults that changed, or whose release changed, or that were not measured for six hours."""
@@ -88,7 +93,7 @@ class GoldenRuns:
 
     def _run(self, tenant: Tenant, vault: str, before: GoldenRun | None, deadline: Deadline) -> GoldenRun:
         questions = golden_questions(tenant.settings_of(vault))
-        caller = Caller(tenant.name, "reader", (vault,))
+        caller = Caller(tenant.name, "admin", (vault,))  # a run measures the vault, whoever may read it
         in_the_way: list[str] = []
 
         def asked(golden: GoldenQuestion) -> bool | None:

@@ -29,6 +29,7 @@ from ragdrop.ports.telemetry import (
 )
 from ragdrop.query.understand import visible_vaults
 from ragdrop.tenants.directory import TenantDirectory
+from ragdrop.tenants.permissions import Permissions
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ class ReadStats:
     def __call__(self, caller: Caller, time_range: TimeRange) -> TenantStats:
         """The figures of *time_range* up to now, in whole hours, with every query that has been answered.
 
-        A key that is limited to vaults gets the documents of these, and the queries of keys with the same limit.
+        A key that is limited to vaults gets the documents of these, and the queries of keys with the same limit.  Where
+        documents may be hidden from the caller, nothing is counted.
 
         Raises:
             DatabaseError: The registry or the telemetry table did not answer.
@@ -63,7 +65,7 @@ class ReadStats:
         scope = scope_of(caller.vaults)
         first, last = hour_of(first_hour_s(now_s, time_range)), hour_of(now_s)
         hours = self.store.counts(caller.tenant, scope + first, scope + last)
-        documents, chunks = (None, None) if tenant is None else tenant.count_in(caller.vaults)
+        documents, chunks = (None, None) if tenant is None else tenant.counted_for(caller)
         return TenantStats(
             documents=documents,
             chunks=chunks,
@@ -95,9 +97,13 @@ class ReadVaults:
 
     directory: TenantDirectory
     registry: Registry
+    permissions: Permissions
 
     def __call__(self, caller: Caller, *, after: str, limit: int) -> list[VaultFigures]:
-        """Up to *limit* vaults by name, behind *after*. Raises DatabaseError: the registry did not answer."""
+        """Up to *limit* vaults by name, behind *after*, with what *caller* may read of them.
+
+        Raises DatabaseError: the registry did not answer.
+        """
         tenant = self.directory.tenant(caller.tenant)
         if tenant is None:
             return []
@@ -105,19 +111,22 @@ class ReadVaults:
         left = MAX_HEADS
         found = []
         for name in names:
-            counts, last, cursor = Counter[str](), "", None
+            counts, last, cursor, seen = Counter[str](), "", None, 0
             while left > 0:
                 page = self.registry.page(
                     tenant.name, vault=name, prefix="", status=None, cursor=cursor, limit=min(left, 1_000)
                 )
-                counts.update(head.status.value for head in page.heads)
-                last = max([last, *(head.updated_at for head in page.heads)])
+                shown = self.permissions.readable(caller, page.heads)
+                counts.update(head.status.value for head in shown)
+                last = max([last, *(head.updated_at for head in shown)])
+                seen += sum(head.chunk_count for head in shown)
                 left -= max(1, len(page.heads))
                 cursor = page.cursor
                 if cursor is None:
                     break
-            chunks = tenant.count_in([name])[1]
-            found.append(VaultFigures(name, dict(counts), chunks, last or None, cursor is None and left > 0))
+            is_whole = cursor is None and left > 0
+            counted = tenant.count_in([name])[1] if not tenant.may_hide(caller, [name]) else seen if is_whole else None
+            found.append(VaultFigures(name, dict(counts), counted, last or None, is_whole))
         return found
 
 

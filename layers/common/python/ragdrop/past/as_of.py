@@ -19,8 +19,9 @@ from ragdrop.ports.indexes import LayeredIndex
 from ragdrop.ports.registry import Registry
 from ragdrop.ports.search_services import SearchableIndex, SearchableRegistry
 from ragdrop.query.understand import visible_vaults
-from ragdrop.query.view import LiveViews, View
+from ragdrop.query.view import LiveViews, View, for_caller
 from ragdrop.tenants.directory import TenantDirectory
+from ragdrop.tenants.permissions import Permissions
 
 MAX_DIFFERING = 2_000  # documents whose chunks of then are read: three reads of the state bucket each
 MAX_HIDDEN = 10_000  # documents that an index is asked to leave out
@@ -115,7 +116,7 @@ class PastView(View):
 
 
 def head_then(head: Head, detail: Detail) -> Head:
-    """The head of a document whose revision with *detail* counts."""
+    """The head of a document whose revision with *detail* counts; who may read it stays what it is now."""
     facts = detail.facts
     return replace(
         head,
@@ -287,7 +288,10 @@ class StagedView(View):
         if not waiting:
             return heads
         details = self.registry.details([(key, head.revision) for key, head in waiting.items()], deadline)
-        staged = {detail.key: head_then(waiting[detail.key], detail) for detail in details}
+        staged = {
+            detail.key: replace(head_then(waiting[detail.key], detail), access=detail.facts.access)
+            for detail in details
+        }
         found = {key: head for key, head in heads.found.items() if key not in waiting}
         return Heads(found | staged, heads.unread | (waiting.keys() - staged.keys()))
 
@@ -295,7 +299,10 @@ class StagedView(View):
 class ResolveView:
     """Resolves what a query may read; a view of what is live now costs no request."""
 
-    def __init__(self, *, live: LiveViews, past: PastViews, directory: TenantDirectory) -> None:
+    def __init__(
+        self, *, live: LiveViews, past: PastViews, directory: TenantDirectory, permissions: Permissions
+    ) -> None:
+        self._permissions = permissions
         self._live = live
         self._past = past
         self._directory = directory
@@ -303,9 +310,14 @@ class ResolveView:
     def __call__(self, query: Query, caller: Caller, deadline: Deadline, index: SearchableIndex | None = None) -> View:
         """The view of *query*, over *index* where one is given and the query names no moment.
 
+        Whatever the moment, the permissions are those of now.
+
         Raises:
             The errors of PastViews, where it names a moment.
         """
+        return for_caller(self._whole(query, caller, deadline, index), caller, self._permissions)
+
+    def _whole(self, query: Query, caller: Caller, deadline: Deadline, index: SearchableIndex | None) -> View:
         if query.as_of is not None:
             return self._past.of(query.as_of, caller, deadline)
         tenant = self._directory.tenant(caller.tenant)

@@ -28,6 +28,7 @@ from ragdrop.errors import DocumentNotFoundError, InvalidParamsError
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ports.object_store import ObjectStore
 from ragdrop.ports.registry import Registry, head_pages
+from ragdrop.tenants.permissions import Permissions
 
 PAGE = 1_000  # changes, or heads, of one read
 MAX_PASSAGES = 20  # shown of each kind
@@ -104,9 +105,12 @@ def change_pages(registry: Registry, tenant: str, vault: str, *, after: str) -> 
 class DocumentHistory:
     """Reads the record of the past.  Every method raises DependencyError where a service does not answer."""
 
-    def __init__(self, *, registry: Registry, revisions: RevisionStore, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, *, registry: Registry, revisions: RevisionStore, permissions: Permissions, clock: Callable[[], float]
+    ) -> None:
         self._registry = registry
         self._revisions = revisions
+        self._permissions = permissions
         self._clock = clock
 
     def versions(
@@ -115,11 +119,11 @@ class DocumentHistory:
         """Versions of a document; by *with_text* at most 20, each with the passages that it changed.
 
         Raises:
-            DocumentNotFoundError: There never was such a document, it was purged, or it is out of the key's scope.
+            DocumentNotFoundError: There never was such a document, it was purged, or the caller may not read it.
             InvalidParamsError: The cursor is not one that was given out.
         """
         head = self._registry.head(key) if caller.may_see(key.vault) else None
-        if head is None:
+        if head is None or not self._permissions.allows(caller, key, head):
             name = key.vault_path[:300]
             raise DocumentNotFoundError(f"there is no document {name!r}", field="path", value=name)
         limit = min(limit, MAX_WITH_TEXT) if with_text else limit
@@ -145,7 +149,8 @@ class DocumentHistory:
     ) -> Changes:
         """Changes of a vault behind *cursor*, else from the time *since* on, else from the beginning of the retention.
 
-        With *newest_first* they go back in time from *cursor*, else from the present, as far as *since*.
+        With *newest_first* they go back in time from *cursor*, else from the present, as far as *since*.  What the
+        caller may not read now is left out, so a page may hold fewer.
 
         Raises:
             InvalidParamsError: The caller may not see the vault, or *since* is no time within the retention.
@@ -156,7 +161,9 @@ class DocumentHistory:
         before = cursor or "" if newest_first else None
         found = self._registry.changes(caller.tenant, vault, after=after, limit=limit + 1, before=before)
         shown = found[:limit]
-        return Changes(shown, shown[-1].id if shown else cursor or after, len(found) > limit)
+        readable = self._permissions.readable_keys(caller, (change.key for change in shown))
+        last = shown[-1].id if shown else cursor or after
+        return Changes([change for change in shown if change.key in readable], last, len(found) > limit)
 
     def _unrecorded(self, head: Head, listed: list[DocumentVersion]) -> list[DocumentVersion]:
         """What the head says and no change does: a version under way, and one from before changes were recorded."""
@@ -292,8 +299,15 @@ class RollBack:
     """Plans and makes rollbacks.  A call that is cut off is repeated: what is done already is found so."""
 
     def __init__(
-        self, *, registry: Registry, documents: ObjectStore, delete: DeleteDocument, clock: Callable[[], float]
+        self,
+        *,
+        registry: Registry,
+        documents: ObjectStore,
+        delete: DeleteDocument,
+        permissions: Permissions,
+        clock: Callable[[], float],
     ) -> None:
+        self._permissions = permissions
         self._registry = registry
         self._documents = documents
         self._delete = delete
@@ -302,15 +316,19 @@ class RollBack:
     def __call__(self, caller: Caller, vault: str, way: WayBack, deadline: Deadline) -> Rollback:
         """Take documents of a vault back to what they were; up to 200 of them, by path, until the time is over.
 
+        Those that the caller may not read stay as they are.
+
         Raises:
             InvalidParamsError: The vault is out of the key's scope, there is no such moment, or too much would go.
             DependencyError: A service failed; the same call continues.
         """
         check_visible(caller, vault)
         plan = self._plan(caller.tenant, vault, way)
+        readable = self._permissions.readable_keys(caller, plan)
+        plan = {key: then for key, then in plan.items() if key in readable}
         deletions = sum(1 for then in plan.values() if then.revision is None)
         if not (way.dry_run or way.allow_mass_delete):
-            self._refuse_mass_delete(caller.tenant, vault, deletions)
+            self._refuse_mass_delete(caller, vault, deletions)
         left = [key for key in sorted(plan) if way.cursor is None or key.path > way.cursor]
         steps: list[RollbackStep] = []
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="ragdrop-rollback") as pool:
@@ -332,13 +350,13 @@ class RollBack:
         then = state_before(chain.from_iterable(pages), all_touched=True)
         return {key: each for key, each in then.items() if key.path.startswith(way.prefix)}
 
-    def _refuse_mass_delete(self, tenant: str, vault: str, deletions: int) -> None:
+    def _refuse_mass_delete(self, caller: Caller, vault: str, deletions: int) -> None:
         if deletions <= MAX_DELETED:
             return
         enough = int(deletions / MAX_DELETED_SHARE)
         known = 0
-        for heads in head_pages(self._registry, tenant, vault=vault, size=PAGE):
-            known += len(heads)
+        for heads in head_pages(self._registry, caller.tenant, vault=vault, size=PAGE):
+            known += len(self._permissions.readable(caller, heads))
             if known >= enough:
                 break
         if is_mass_delete(deletions, known):

@@ -1,9 +1,10 @@
 """Stages: documents that are indexed and wait; promoted by one write, or discarded."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Heads, Status
@@ -11,7 +12,7 @@ from ragdrop.domain.golden import GoldenQuestion, golden_questions
 from ragdrop.domain.history import WAITING
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Query, Retrieval
-from ragdrop.domain.tenants import Caller
+from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import ConflictError, DatabaseError, InvalidParamsError, ProjectNotActivatedError
 from ragdrop.ingest.reconcile_rules import stage_of
 from ragdrop.past.record import check_visible
@@ -21,6 +22,7 @@ from ragdrop.ports.registry import Registry, head_pages
 from ragdrop.query.cache import Searching
 from ragdrop.tenants.admission import AdmissionRecords
 from ragdrop.tenants.directory import TenantDirectory
+from ragdrop.tenants.permissions import Permissions
 
 TOP = 3  # documents among which a golden question wants what it expects
 AT_ONCE = 4  # golden questions asked beside each other
@@ -107,6 +109,36 @@ class Promotion:
     checks: tuple[GoldenResult, ...]
 
 
+def _whole(caller: Caller, vault: str) -> Caller:
+    """Who reads all of a vault: a stage is promoted whole, whoever asks for it."""
+    return Caller(caller.tenant, "admin", (vault,))
+
+
+class _OfGolden(Protocol):
+    """What came of a golden question."""
+
+    @property
+    def expected(self) -> str: ...
+
+
+Golden = TypeVar("Golden", bound=_OfGolden)
+
+
+def shown_golden(
+    found: Sequence[Golden], caller: Caller, tenant: Tenant | None, vault: str, permissions: Permissions
+) -> tuple[Golden, ...]:
+    """Those of *found* that *caller* may know of: not those about a document that it may not read.
+
+    Where the vault has rules or restricted documents, questions that expect a text are for admins: nobody knows whose
+    text it is.
+    """
+    if not found or tenant is None or not tenant.may_hide(caller, (vault,)):
+        return tuple(found)
+    paths = {each.expected: each.expected.removeprefix(f"{vault}/") for each in found}
+    readable = permissions.readable_keys(caller, (DocumentKey(caller.tenant, vault, path) for path in paths.values()))
+    return tuple(each for each in found if DocumentKey(caller.tenant, vault, paths[each.expected]) in readable)
+
+
 class Stages:
     """Lists, promotes and discards stages.  Every method raises DependencyError where a service does not answer."""
 
@@ -117,6 +149,7 @@ class Stages:
         documents: ObjectStore,
         queue: MessageQueue,
         directory: TenantDirectory,
+        permissions: Permissions,
         ask: AskGolden,
         clock: Callable[[], float],
     ) -> None:
@@ -125,19 +158,24 @@ class Stages:
         self._admissions = AdmissionRecords(documents)
         self._queue = queue
         self._directory = directory
+        self._permissions = permissions
         self._ask = ask
         self._clock = clock
 
     def of(self, caller: Caller, vault: str) -> list[StageOfVault]:
-        """The stages of a vault, by name. Raises InvalidParamsError: the vault is out of the key's scope."""
+        """The stages of a vault, by name, with what *caller* may read of them.
+
+        Raises InvalidParamsError: the vault is out of the key's scope.
+        """
         check_visible(caller, vault)
         tenant = self._directory.tenant(caller.tenant, fresh=True)
         promoted = set(tenant.promoted) if tenant is not None else set()
         waiting: dict[str, list[DocumentKey]] = {}
         pending: dict[str, int] = {}
-        for head in self._heads(caller.tenant, vault, Status.STAGED):
+        readable = partial(self._permissions.readable, caller)
+        for head in readable(self._staged(self._heads(caller.tenant, vault, Status.STAGED))):
             waiting.setdefault(head.stage or "", []).append(head.key)
-        for head in self._heads(caller.tenant, vault, Status.PENDING):
+        for head in readable(self._heads(caller.tenant, vault, Status.PENDING)):
             if head.stage is not None:
                 pending[head.stage] = pending.get(head.stage, 0) + 1
         return [
@@ -154,7 +192,8 @@ class Stages:
             InvalidParamsError: Nothing waits in such a stage, or the vault is out of the key's scope.
             ConflictError: Documents are still being indexed for it, or golden questions do not pass.
         """
-        stage = self._stage(caller, vault, name)
+        self._stage(caller, vault, name)
+        stage = self._stage(_whole(caller, vault), vault, name)
         if stage.pending:
             message = f"{stage.pending} documents are still being indexed for stage {name}: ask again"
             raise ConflictError(message, field="stage", value=name, allowed=None)
@@ -206,26 +245,41 @@ class Stages:
             InvalidParamsError: The vault is out of the key's scope.
             DependencyError: A question could not be asked: what cannot be measured is neither passed nor failed.
         """
+        return self._shown(self._checked(caller, vault, name, deadline), caller, vault)
+
+    def _shown(self, checks: Sequence[GoldenResult], caller: Caller, vault: str) -> tuple[GoldenResult, ...]:
+        return shown_golden(checks, caller, self._directory.tenant(caller.tenant), vault, self._permissions)
+
+    def _checked(self, caller: Caller, vault: str, name: str, deadline: Deadline) -> tuple[GoldenResult, ...]:
+        """The same, whatever the caller may read: a gate measures the vault, not who asks."""
         check_visible(caller, vault)
+        whole = _whole(caller, vault)
 
         def asked(golden: GoldenQuestion) -> GoldenResult:
-            live, staged = (self._ask(golden, caller, vault, deadline, stage=stage) for stage in (None, name))
+            live, staged = (self._ask(golden, whole, vault, deadline, stage=stage) for stage in (None, name))
             return GoldenResult(golden.question, golden.expected, live, staged)
 
         return in_parallel(asked, golden_questions(self._settings(caller, vault)))
 
+    def _staged(self, heads: Iterable[Head]) -> Iterator[Head]:
+        """The *heads* of documents that wait, with who may read what waits."""
+        for head in heads:
+            detail = self._registry.detail(head.key, head.revision)
+            yield head if detail is None else replace(head, access=detail.facts.access)
+
     def _admitted(self, caller: Caller, vault: str, name: str, deadline: Deadline) -> tuple[GoldenResult, ...]:
-        checks = self.check(caller, vault, name, deadline)
+        checks = self._checked(caller, vault, name, deadline)
         gate = float(self._settings(caller, vault).get("golden_gate", GATE))
         failed = [each for each in checks if not each.staged]
         if checks and (len(checks) - len(failed)) / len(checks) < gate:
-            details = [{"question": each.question, "expected": each.expected, "live": each.live} for each in failed]
+            shown = self._shown(failed, caller, vault)
+            details = [{"question": each.question, "expected": each.expected, "live": each.live} for each in shown]
             message = (
                 f"{len(failed)} of {len(checks)} golden questions of vault {vault} are not answered with stage {name}: "
-                + "; ".join(each.question[:80] for each in failed[:5])
+                + "; ".join(each.question[:80] for each in shown[:5])
             )
             raise ConflictError(message, field="stage", value=name, allowed=None, failed=details)
-        return checks
+        return self._shown(checks, caller, vault)
 
     def _settings(self, caller: Caller, vault: str) -> Mapping[str, Any]:
         tenant = self._directory.tenant(caller.tenant, fresh=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from ragdrop.domain.access import is_group
 from ragdrop.domain.documents import Detail, Failure, Head, Status
 from ragdrop.domain.golden import GoldenRun
 from ragdrop.domain.history import LiveChange
@@ -35,6 +36,7 @@ class TokenRules:
     tenant_claim: str = "tenant"
     role_claim: str = "role"
     vaults_claim: str = "vaults"
+    groups_claim: str = "groups"
 
 
 def looks_like_token(secret: str) -> bool:
@@ -49,8 +51,9 @@ def looks_like_token(secret: str) -> bool:
 def caller_of(claims: Mapping[str, Any], rules: TokenRules) -> Caller:
     """Who the claims of a token that was verified speak for.
 
-    Without a role claim it is a reader; without a vaults claim it sees every vault.  Vaults are a list, or words with
-    spaces between them.
+    Without a role claim it is a reader; without a vaults claim it sees every vault; without a groups claim it has none.
+    Vaults and groups are a list, or words with spaces between them.  No token is a delegate's.  A group of a name that
+    no rule can have is passed over.
 
     Raises:
         UnauthenticatedError: A claim is not what it should be.  A wrong one never widens what is allowed.
@@ -60,10 +63,19 @@ def caller_of(claims: Mapping[str, Any], rules: TokenRules) -> Caller:
     """
     tenant = claims.get(rules.tenant_claim)
     role = claims.get(rules.role_claim, "reader")
-    if not isinstance(tenant, str) or not NAME_PATTERN.fullmatch(tenant) or role not in ROLES:
+    if not isinstance(tenant, str) or not NAME_PATTERN.fullmatch(tenant) or role not in ROLES or role == "delegate":
         raise UnauthenticatedError(REFUSED)
     subject = hashlib.sha256(str(claims.get("sub", "")).encode("utf-8", "replace")).hexdigest()[:12]
-    return Caller(tenant, role, _vaults(claims, rules.vaults_claim), credential=f"jwt-{subject}")
+    vaults, groups = _vaults(claims, rules.vaults_claim), _groups(claims, rules.groups_claim)
+    return Caller(tenant, role, vaults, credential=f"jwt-{subject}", groups=groups)
+
+
+def _groups(claims: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    given = claims.get(name, [])
+    groups = given.split() if isinstance(given, str) else given
+    if not isinstance(groups, list):
+        raise UnauthenticatedError(REFUSED)
+    return tuple(sorted({group for group in groups if is_group(group)}))
 
 
 def _vaults(claims: Mapping[str, Any], name: str) -> tuple[str, ...]:
@@ -291,11 +303,23 @@ class Registry(SearchableRegistry, Protocol):
         Without a *vault* it is that of all vaults which have none.
         """
 
-    def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int, doc_type: str | None = None) -> None:
-        """Add to the counters, note vault and doc_type, raise the generation; nothing for an unknown tenant."""
+    def add_to_tenant(
+        self,
+        name: str,
+        *,
+        vault: str,
+        documents: int,
+        chunks: int,
+        doc_type: str | None = None,
+        restricted: bool = False,
+    ) -> None:
+        """Add to the counters, note vault and doc_type, raise the generation; nothing for an unknown tenant.
+
+        *restricted* notes that a document of the vault states who may read it.
+        """
 
     def keep_settings(self, name: str, vault: str, settings: StoredSettings) -> bool:
-        """Keep what the settings file of *vault* says, the tenant's own by an empty name.
+        """Keep what the settings file of *vault* says, the tenant's own by an empty name, and count the change.
 
         False if a newer revision of it is stored; the same one again replaces.
         """

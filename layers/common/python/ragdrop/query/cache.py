@@ -24,10 +24,11 @@ from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import CircuitOpenError, DatabaseError
 from ragdrop.ports.model_services import Embedder
 from ragdrop.ports.telemetry import Telemetry
-from ragdrop.query.view import LiveViews
+from ragdrop.query.view import LiveViews, for_caller
 from ragdrop.resilience.breakers import INDEX, REGISTRY, Breakers
 from ragdrop.resilience.timing import before_reply
 from ragdrop.tenants.directory import TenantDirectory
+from ragdrop.tenants.permissions import Permissions
 
 logger = logging.getLogger(__name__)
 
@@ -195,6 +196,7 @@ class CachedSearch:
         search: Searching,
         breakers: Breakers,
         live_views: LiveViews,
+        permissions: Permissions,
         directory: TenantDirectory,
         usage: UsageCounter,
         query_vectors: QueryVectors,
@@ -205,6 +207,7 @@ class CachedSearch:
         self._search = search
         self._breakers = breakers
         self._live_views = live_views
+        self._permissions = permissions
         self._directory = directory
         self._usage = usage
         self._query_vectors = query_vectors
@@ -241,19 +244,22 @@ class CachedSearch:
         cached = self._answers.get(name, now_s=self._clock())
         if cached is not None:
             start = time.perf_counter()
-            if self._is_live(cached, deadline):
+            if self._is_live(cached, caller, deadline):
                 self.counts.hits += 1
                 taken = round((time.perf_counter() - start) * 1_000, 3)
-                return _again(cached, tenant.count_in(caller.vaults)[0], taken)
+                return _again(cached, tenant.counted_for(caller)[0], taken)
             self._answers.drop(name)
         self.counts.misses += 1
         return None
 
-    def _is_live(self, found: Retrieval, deadline: Deadline) -> bool:
-        """Whether every document of an answer is still at its revision; False too where that cannot be known."""
+    def _is_live(self, found: Retrieval, caller: Caller, deadline: Deadline) -> bool:
+        """Whether every document of an answer is at its revision, and *caller* may read it; False if nobody knows."""
         revisions = revisions_of(found)
         try:
-            heads = self._live_views.view().heads(list(revisions), deadline)
+            view = for_caller(self._live_views.view(), caller, self._permissions)
+            if view.readable(deadline) != found.readable:
+                return False  # a rule has changed: there may be more to read as well
+            heads = view.heads(list(revisions), deadline)
         except (DatabaseError, CircuitOpenError):
             return False  # the search itself then says what an outage of the registry means
         return all(
@@ -278,6 +284,8 @@ def answer_name(query: Query, caller: Caller, tenant: Tenant) -> str:
     >>> whole, scoped = Caller("acme", "reader"), Caller("acme", "reader", ("team",))
     >>> answer_name(Query("a"), whole, tenant) == answer_name(Query("a"), scoped, tenant)
     False
+    >>> answer_name(Query("a"), whole, tenant) == answer_name(Query("a"), replace(whole, groups=("hr",)), tenant)
+    False
     """
     request = asdict(query)
     for name in LABELS:
@@ -294,6 +302,7 @@ def answer_name(query: Query, caller: Caller, tenant: Tenant) -> str:
         "settings": tenant.settings_revision,
         "calibration": repr((tenant.calibration, sorted(tenant.fits.items()))),
         "vaults": sorted(caller.vaults),
+        "reads": "all" if caller.reads_all else sorted(set(caller.groups)),
     }
     text = json.dumps([scope, request], sort_keys=True, default=str)
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

@@ -108,12 +108,17 @@ def find_candidates(
         vector=live,
         lexical=live_worded,
         critical=verified([hit for found in of_critical for hit in found.vector], heads.found),
-        dropped=[] if all_live else [hit for hit in merged_hits([near, worded]) if not verified([hit], heads.found)],
+        dropped=[] if all_live else _dropped(merged_hits([near, worded]), heads),
         heads=heads,
         vectors=request.vector is not None and any(found.vector_error is None for found in scopes),
         vector_error=next((found.vector_error for found in scopes if found.vector_error), None),
         warnings=_warnings(scopes, heads),
     )
+
+
+def _dropped(hits: Sequence[Hit], heads: Heads) -> list[Hit]:
+    """Those of *hits* whose revision is not the live one; a document without a head is not to be known of."""
+    return [hit for hit in hits if hit.key in heads.found and not verified([hit], heads.found)]
 
 
 def _raise_if_index_is_lost(view: View, tenant: Tenant, deadline: Deadline) -> None:

@@ -130,7 +130,7 @@ class Search:
         with timer.stage("embed"):  # while the vector is made, the index looks for the words
             critical_keys, (folders, embedded) = run_in_parallel(
                 partial(_prepare, view, question, embedding_done, deadline),
-                partial(self._embed, question, embedding_done, deadline),
+                partial(self._embed, view, question, embedding_done, deadline),
             )
         question = replace(question, scopes=question.scopes.then(folders.folders), folders=folders)
         found = find_candidates(
@@ -142,10 +142,13 @@ class Search:
             retrieval, first_chunks = self._retrieval(view, question, found, critical_keys, embedded, timer, deadline)
         with timer.stage("links"):
             followed = self._linked(view, question, embedded.vector, retrieval, first_chunks, caller, deadline)
-        total_indexed = question.tenant.count_in(caller.vaults)[0] if query.as_of is None else None
-        return replace(_with_links(retrieval, followed, query), total_indexed=total_indexed)
+        total_indexed = question.tenant.counted_for(caller)[0] if query.as_of is None else None
+        readable = view.readable(deadline)
+        return replace(_with_links(retrieval, followed, query), total_indexed=total_indexed, readable=readable)
 
-    def _embed(self, question: ResolvedQuery, done: Event, deadline: Deadline) -> tuple[RankedFolders, _QuestionVector]:
+    def _embed(
+        self, view: View, question: ResolvedQuery, done: Event, deadline: Deadline
+    ) -> tuple[RankedFolders, _QuestionVector]:
         """The folders that the chat model chose, if requested, and the question's vector, within its share of the time.
 
         Raises DependencyError: no vector could be had, and the question allows no fallback; or waiting does not fix it,
@@ -154,7 +157,7 @@ class Search:
         query, tenant, folders = question.query, question.tenant, RankedFolders()
         try:
             if query.rank_folders and not query.fast:
-                folders = self._rank_folders(query.text, tenant.name, question.scopes.whole, deadline)
+                folders = self._rank_folders(query.text, tenant.name, question.scopes.whole, view, deadline)
             if question.uncovered is not None:
                 return folders, _QuestionVector(None)
             vector = self._query_vectors(query.text, tenant.name, tenant.active.space, EMBED.of(deadline))

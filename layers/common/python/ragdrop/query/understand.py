@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Protocol
 
 from ragdrop.domain.chunks import CHARACTERS_PER_TOKEN, Filters, Folder
@@ -350,7 +351,8 @@ class UnderstandQuery:
 
 def _scopes(query: Query, tenant: Tenant, caller: Caller) -> Scopes:
     within = query.vaults or visible_vaults(tenant.vaults, caller.vaults)
-    return resolve_scopes(query, known=tenant.vaults, allowed=caller.vaults, doc_types=tenant.doc_types_in(within))
+    doc_types = None if tenant.may_hide(caller, within) else tenant.doc_types_in(within)
+    return resolve_scopes(query, known=tenant.vaults, allowed=caller.vaults, doc_types=doc_types)
 
 
 logger = logging.getLogger(__name__)
@@ -402,6 +404,12 @@ def read_ranking(reply: str, folders: Sequence[str]) -> tuple[str, ...] | None:
     return None
 
 
+class _FolderView(Protocol):
+    """What a question may know of folders."""
+
+    def shows_folder(self, name: str, deadline: Deadline) -> bool: ...
+
+
 class RankFolders:
     """Asks the chat model for the folders of a question."""
 
@@ -409,15 +417,20 @@ class RankFolders:
         self._registry = registry
         self._chat = chat
 
-    def __call__(self, question: str, tenant: str, within: Filters, deadline: Deadline) -> RankedFolders:
+    def __call__(
+        self, question: str, tenant: str, within: Filters, view: _FolderView, deadline: Deadline
+    ) -> RankedFolders:
         """The folders that *question* is about, best first, of those that *within* (vaults and folders) lets through.
+
+        None that the *view* does not show.
 
         Never fails: without an answer that can be read nothing is selected, and the warning says so.
         """
         available: tuple[str, ...] = ()
         try:
             known = self._registry.folders(tenant)
-            available = tuple(name for name in sorted(known) if _within(name, within))[:MAX_RANKED]
+            inside = (name for name in sorted(known) if _within(name, within) and view.shows_folder(name, deadline))
+            available = tuple(islice(inside, MAX_RANKED))
             if not available:
                 return RankedFolders()
             messages = [Message("system", INSTRUCTIONS), Message("user", ranking_request(question, available))]

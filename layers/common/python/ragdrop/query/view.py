@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from threading import Lock
 
+from ragdrop.domain.access import Readable
 from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, Vector
 from ragdrop.domain.deadlines import Deadline
@@ -14,6 +16,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller, IndexRef
 from ragdrop.ports.search_services import SearchableIndex, SearchableRegistry
+from ragdrop.tenants.permissions import Permissions, may_read
 
 MAX_CACHED = 10_000  # heads, and names, of all tenants: some 1.5 KB each
 CACHED_S = 300.0  # a cached head is read again after this, should counts ever lie: a table restored to an earlier time
@@ -54,6 +57,20 @@ class View:
         del deadline
         return heads
 
+    def change_counts(self, tenant: str, deadline: Deadline) -> ChangeCounts:
+        """How often what answers changed, and the rules of who may read it."""
+        return self.registry.change_counts(tenant, deadline)
+
+    def readable(self, deadline: Deadline) -> Readable | None:
+        """What the caller may read, by the rules in force; None of whoever reads everything."""
+        del deadline
+        return None
+
+    def shows_folder(self, name: str, deadline: Deadline) -> bool:
+        """Whether the caller may know of a folder, `vault/path`."""
+        del name, deadline
+        return True
+
     def ready(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> None:
         """Do what a search can do before its vector is known."""
         self.index.ready(index, deadline, queries=queries)
@@ -75,6 +92,80 @@ class View:
 
 ResolveQueryView = Callable[[Query, Caller, Deadline, SearchableIndex | None], View]
 """Resolves what a query may read; over another index than the tenant's where one is given.  May read the registry."""
+
+
+class ReadableView(View):
+    """A view without what its caller may not read: the one place where documents come to a question.
+
+    The index leaves out early what it can, and every head is checked again by the rules in force.
+
+    Args:
+        view: All that there is.
+        caller: Who asks.
+        permissions: Who may read what.
+    """
+
+    def __init__(self, view: View, caller: Caller, permissions: Permissions) -> None:
+        super().__init__(view.registry, view.index, view.warnings)
+        self._view = view
+        self._caller = caller
+        self._permissions = permissions
+        self._lock = Lock()
+        self._readable: Readable | None = None
+
+    def readable(self, deadline: Deadline) -> Readable:
+        """What the caller may read, resolved once."""
+        with self._lock:
+            if self._readable is None:
+                counts = self._view.change_counts(self._caller.tenant, deadline)
+                self._readable = self._permissions.of(self._caller, deadline, counts)
+            return self._readable
+
+    def shows_folder(self, name: str, deadline: Deadline) -> bool:
+        """Whether the rules let the caller know of a folder, `vault/path`."""
+        vault, _, path = name.partition("/")
+        return self.readable(deadline).allows(vault, path, None)
+
+    def change_counts(self, tenant: str, deadline: Deadline) -> ChangeCounts:
+        """The counts that the view goes by."""
+        return self._view.change_counts(tenant, deadline)
+
+    def promoted(self, tenant: str, deadline: Deadline) -> list[Promoted]:
+        """The important and critical documents, without those whose path a rule hides."""
+        readable, found = self.readable(deadline), self._view.promoted(tenant, deadline)
+        return [each for each in found if readable.allows(each.key.vault, each.key.path, None)]
+
+    def heads(self, keys: Sequence[DocumentKey], deadline: Deadline) -> Heads:
+        """The heads of up to 100 documents; a hidden one has none."""
+        return self._shown(self._view.heads(keys, deadline), deadline)
+
+    def named_and_heads(
+        self, names: Collection[Name], keys: Collection[DocumentKey], deadline: Deadline
+    ) -> tuple[dict[Name, tuple[str, ...]], Heads]:
+        """Paths by name, which may be those of hidden documents, and heads, which none of these has."""
+        found, heads = self._view.named_and_heads(names, keys, deadline)
+        return found, self._shown(heads, deadline)
+
+    def ready(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> None:
+        """Do what a search can do before its vector is known, without what is hidden."""
+        self._view.ready(index, self._narrowed(queries, deadline), deadline)
+
+    def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
+        """Vector and lexical hits of every query, as far as the index knows what is hidden."""
+        return self._view.candidates(index, self._narrowed(queries, deadline), deadline)
+
+    def _narrowed(self, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[CandidateQuery]:
+        readable = self.readable(deadline)
+        return [replace(query, hidden=readable.hidden, groups=readable.groups) for query in queries]
+
+    def _shown(self, heads: Heads, deadline: Deadline) -> Heads:
+        readable = self.readable(deadline)
+        return Heads({key: head for key, head in heads.found.items() if may_read(readable, head)}, heads.unread)
+
+
+def for_caller(view: View, caller: Caller, permissions: Permissions) -> View:
+    """The *view* without what *caller* may not read."""
+    return view if caller.reads_all else ReadableView(view, caller, permissions)
 
 
 class LiveViews:

@@ -68,6 +68,7 @@ def activated(detail: Detail, now_s: float) -> Changes:
         "doc_type": detail.facts.doc_type,
         "promotion_level": detail.facts.promotion_level,
         "chunk_count": detail.chunk_count,
+        "access": detail.facts.access,
         "lease_until_s": 0.0,
         "error": None,
         "updated_at": rfc3339(now_s, precision="milliseconds"),

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from ragdrop.domain.access import ALLOWED_GROUP, MAX_GROUPS, is_group
 from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.documents import Status
 from ragdrop.domain.keys import check_name
@@ -62,7 +63,14 @@ class AdministerTenants:
         self._registry.set_rates(name, rates.checked())
 
     def create_key(
-        self, tenant: str, role: Role, vaults: Sequence[str] = (), *, lifetime_s: int | None = None, label: str = ""
+        self,
+        tenant: str,
+        role: Role,
+        vaults: Sequence[str] = (),
+        *,
+        groups: Sequence[str] = (),
+        lifetime_s: int | None = None,
+        label: str = "",
     ) -> tuple[str, ApiKey]:
         """Create a key; return its secret (32 random bytes, shown only now) and what is stored of it.
 
@@ -70,11 +78,12 @@ class AdministerTenants:
             tenant: The tenant that it opens.
             role: What it may do.
             vaults: Those that it may see; empty means all.
+            groups: Those of its holder; of a delegate those that it may speak for, any if it is empty.
             lifetime_s: Seconds until it expires; None means never.
             label: Its purpose, up to 100 printable characters.
 
         Raises:
-            InvalidParamsError: The role is unknown, or the label is not allowed.
+            InvalidParamsError: The role is unknown, or a group or the label is not allowed.
         """
         if role not in ROLES:
             raise InvalidParamsError(
@@ -82,6 +91,9 @@ class AdministerTenants:
             )
         if len(label) > MAX_LABEL or not (label.isprintable() or not label):
             raise InvalidParamsError("a label has up to 100 printable characters", field="label", allowed=MAX_LABEL)
+        if wrong := [group for group in groups if not is_group(group)] or groups[MAX_GROUPS:]:
+            message = f"group {wrong[0][:80]!r} is not one of at most {MAX_GROUPS} names"
+            raise InvalidParamsError(message, field="groups", value=wrong[0][:80], allowed=ALLOWED_GROUP)
         self._tenant(tenant)
         names = tuple(check_name("vault", vault) for vault in vaults)
         secret = KEY_PREFIX + secrets.token_urlsafe(32)
@@ -96,6 +108,7 @@ class AdministerTenants:
             created_at=rfc3339(now_s),
             lifetime_s=lifetime_s,
             label=label,
+            groups=tuple(sorted(set(groups))),
         )
         self._registry.put_api_key(key)
         return secret, key
@@ -123,7 +136,7 @@ class AdministerTenants:
         if old.state(now_s) != "active":
             raise InvalidParamsError(f"key {old.id} is {old.state(now_s)}: create a new one", field="key", value=old.id)
         secret, new = self.create_key(
-            tenant, old.role, old.vaults, lifetime_s=lifetime_s or old.lifetime_s, label=old.label
+            tenant, old.role, old.vaults, groups=old.groups, lifetime_s=lifetime_s or old.lifetime_s, label=old.label
         )
         ends_at_s = now_s + overlap_s
         if old.expires_at_s is None or ends_at_s < old.expires_at_s:  # a rotation never lengthens a key's life

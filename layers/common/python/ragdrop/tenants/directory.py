@@ -111,7 +111,7 @@ class TenantDirectory:
         key = self._keys.get(key_hash(secret), self._registry.api_key)
         if key is None or key.state(self._clock()) != "active":
             raise UnauthenticatedError("the API key is unknown, expired or revoked")
-        return Caller(key.tenant, key.role, key.vaults, credential=key.id, label=key.label)
+        return Caller(key.tenant, key.role, key.vaults, credential=key.id, label=key.label, groups=key.groups)
 
     def tenant(self, name: str, *, fresh: bool = False) -> Tenant | None:
         """The tenant's item, at most 5 seconds old, 65 if the registry does not answer; *fresh* reads it now.

@@ -1,9 +1,11 @@
 """Apply settings files (`.ragdrop.json`) to a tenant or a vault; an invalid file leaves the last valid one in force."""
 
 import hashlib
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ragdrop.domain.access import access_left_by, read_rules
 from ragdrop.domain.deadlines import rfc3339
 from ragdrop.domain.documents import Detail, Facts, Head
 from ragdrop.domain.history import WRITTEN_BY
@@ -19,13 +21,25 @@ from ragdrop.domain.settings import (
     shown,
 )
 from ragdrop.domain.tenants import StoredSettings, Tenant
+from ragdrop.errors import InvalidSettingsError
 from ragdrop.ports.object_store import ObjectStore, StoredObject
 from ragdrop.ports.registry import Registry
 from ragdrop.tenants.admission import AdmissionRecords
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import in_force
 
+logger = logging.getLogger(__name__)
+
 DOC_TYPE = "settings"  # of such a file in lists
+
+
+def _note_rules(key: DocumentKey, before: Mapping[str, Any], after: Mapping[str, Any], by: str | None) -> None:
+    """Log a change of the rules of access: which folders, never who is in a group."""
+    if before.get("access") == after.get("access"):
+        return
+    found, problems = read_rules(after.get("access"))
+    extra = {"tenant": key.tenant, "vault": key.vault, "written_by": by, "rules": len(found.rules)}
+    logger.warning("rules of access changed", extra=extra | {"problems": problems})
 
 
 class ApplySettings:
@@ -56,23 +70,26 @@ class ApplySettings:
         older revision never replaces a newer one.
 
         Raises:
-            InvalidSettingsError: The file cannot be applied; the settings in force do not change.
+            InvalidSettingsError: The file cannot be applied; the settings in force do not change, but for rules of
+                access: those of the file count, and what of them cannot be read denies.
             DependencyError: A service failed; the same call may succeed later.
         """
         key = claimed.key
         body = self._documents.get(stored.key, version_id=stored.version_id, end=MAX_SETTINGS_BYTES + 1)
         if body is None:
             return False
-        values = read_settings(body, FILE_SETTINGS, "vault" if key.vault else "tenant")
-        problems = [*self._budget_problems(values, key, tenant), *self._prompt_problems(values)]
-        if problems:
-            raise refusal(problems)
+        try:
+            values = self._values(body, key, tenant)
+        except InvalidSettingsError:
+            self._deny_what_is_unknown(claimed, body, tenant)
+            raise
         if values.get("golden_questions"):
             self._admissions.begin(key.tenant, key.vault, stored.modified_at)
         elif tenant.settings_of(key.vault).get("golden_questions"):
             self._admissions.end(key.tenant, key.vault)
         applied = StoredSettings(values, claimed.revision, stored.version_id)
         self._registry.keep_settings(key.tenant, key.vault, applied)
+        _note_rules(key, tenant.settings_of(key.vault), values, stored.metadata.get(WRITTEN_BY))
         self._registry.activate(self._detail(claimed, stored, body, values), self._clock())
         self._registry.forget(key, claimed.revision)
         self._directory.forget(key.tenant)
@@ -89,7 +106,26 @@ class ApplySettings:
             if tenant.settings_of(key.vault).get("golden_questions"):
                 self._admissions.end(key.tenant, key.vault)
             self._registry.keep_settings(key.tenant, key.vault, gone)
+            _note_rules(key, tenant.settings_of(key.vault), {}, None)
             self._directory.forget(key.tenant)
+
+    def _values(self, body: bytes, key: DocumentKey, tenant: Tenant) -> dict[str, Any]:
+        values = read_settings(body, FILE_SETTINGS, "vault" if key.vault else "tenant")
+        problems = [*self._budget_problems(values, key, tenant), *self._prompt_problems(values)]
+        if problems:
+            raise refusal(problems)
+        return values
+
+    def _deny_what_is_unknown(self, claimed: Head, body: bytes, tenant: Tenant) -> None:
+        """Let the rules of access of a refused file count, beside the settings that were in force."""
+        key = claimed.key
+        before = tenant.settings.get(key.vault) or StoredSettings({}, 0)
+        values = access_left_by(body, before.values) if key.vault else None
+        if values is None or values == before.values:
+            return
+        self._registry.keep_settings(key.tenant, key.vault, StoredSettings(values, claimed.revision, before.version_id))
+        _note_rules(key, before.values, values, None)
+        self._directory.forget(key.tenant)
 
     def _budget_problems(self, values: Mapping[str, Any], key: DocumentKey, tenant: Tenant) -> list[Problem]:
         """Check that reserved tokens leave room for documents, with the settings that the file does not change."""

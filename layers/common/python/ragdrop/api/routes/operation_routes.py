@@ -103,18 +103,21 @@ def health_of(
     return HealthShape.model_validate(
         {
             **brief,
-            "dependencies": {name: _dependency(name, each, who) for name, each in found.dependencies.items()},
-            "indexed_documents": None if tenant is None else tenant.count_in(who.vaults)[0],
+            "dependencies": {
+                name: _dependency(name, each, whole=not (who.vaults or (tenant and tenant.may_hide(who))))
+                for name, each in found.dependencies.items()
+            },
+            "indexed_documents": None if tenant is None else tenant.counted_for(who)[0],
             **({"canaries": runs} if runs else {}),
             "latency_ms": found.latency_ms,
         }
     )
 
 
-def _dependency(name: str, found: DependencyHealth, who: Caller) -> dict[str, Any]:
-    """A dependency; the detail of the index counts documents of all vaults, so a key limited to some gets no figure."""
+def _dependency(name: str, found: DependencyHealth, *, whole: bool) -> dict[str, Any]:
+    """A dependency; the detail of the index counts all documents, so only who may see the *whole* gets a figure."""
     shown = asdict(found)
-    if name == "index" and who.vaults and found.status != "healthy":
+    if name == "index" and not whole and found.status != "healthy":
         shown["detail"] = "it is not whole"
     return shown
 

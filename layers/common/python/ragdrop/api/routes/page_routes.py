@@ -23,7 +23,7 @@ from ragdrop.api.shapes.operation_shapes import MeShape, SignedIn, SignInLink, S
 from ragdrop.documents.service import MAX_BODY_BYTES
 from ragdrop.domain.deadlines import rfc3339
 from ragdrop.domain.tenants import Caller, Engine
-from ragdrop.errors import NotFoundError
+from ragdrop.errors import ForbiddenError, NotFoundError
 from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
 from ragdrop.query.understand import visible_vaults
 from ragdrop.tenants.directory import TenantDirectory
@@ -205,7 +205,8 @@ def session_router(
             credential=who.credential,
             vaults=list(vaults),
             limited_to_vaults=bool(who.vaults),
-            doc_types=tenant.doc_types_in(vaults) if tenant else [],
+            groups=list(who.groups),
+            doc_types=tenant.doc_types_for(who) if tenant else [],
             models=list(models),
             index=engine,
             max_put_bytes=MAX_BODY_BYTES,
@@ -213,8 +214,13 @@ def session_router(
         )
 
     @router.post("/app/links", status_code=201, summary="Make a sign-in link")
-    def post_link(request: Request, _who: Annotated[Caller, Depends(caller)], secret: GivenSecret) -> SignInLink:
-        """A code for the page that works once, within 60 seconds, and stands for the credential of this request."""
+    def post_link(request: Request, who: Annotated[Caller, Depends(caller)], secret: GivenSecret) -> SignInLink:
+        """A code for the page that works once, within 60 seconds, and stands for the credential of this request.
+
+        A delegate has none: its key never belongs into a browser.
+        """
+        if who.role == "delegate":
+            raise ForbiddenError("a delegate's key opens no page", role=who.role, needed="reader")
         code, expires_s = codes().make(secret or "")
         return SignInLink(request_id=request.state.request_id, code=code, expires_at=rfc3339(expires_s))
 

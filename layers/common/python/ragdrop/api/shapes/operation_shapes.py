@@ -244,7 +244,8 @@ class MeShape(Replied):
 
     version: str = Field(description="Of ragdrop.")
     tenant: str = Field(description="The tenant of the credential.")
-    role: Role = Field(description="reader, writer or admin.")
+    role: Role = Field(description="reader, writer, admin or delegate.")
+    groups: list[str] = Field(description="Its groups, by which rules of access let it read documents.")
     credential: str = Field(description="The id of the key, or the subject of the token; never the secret.")
     vaults: list[str] = Field(description="The vaults that it may see and that hold documents.")
     limited_to_vaults: bool = Field(description="Whether it is limited to some vaults.")

@@ -101,6 +101,11 @@ class ReceiptShape(Replied):
     degraded: bool = Field(description="Whether something that was asked for is missing; `warnings` say what.")
     warnings: Warnings
     timings_ms: dict[str, float] = Field(description="Milliseconds by stage.")
+    asked_as: Literal["admin", "groups"] | None = Field(
+        default=None,
+        description="Whether an admin asked, who reads every document, or a caller of `groups`; null in older ones.",
+    )
+    groups: list[str] = Field(default=[], description="Groups of the caller who asked.")
     shortened: bool = Field(description="Whether it was too large to be stored whole.")
     feedback: list[FeedbackShape] = Field(description="What callers said of it, the last word of each key.")
 

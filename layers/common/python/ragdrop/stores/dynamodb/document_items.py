@@ -63,6 +63,7 @@ from ragdrop.stores.registry_rules import Changes, Listing
 
 CHANGE = "change"  # of the item of a revision: what it changed
 LAST = "~"  # sorts behind every id
+SETTINGS_COUNT = "settings"  # of a shard's item: changes of settings files
 SLOT = "c"  # and the number of a slot: an attribute of a shard's item
 PAGE = 200  # changes of one request, if more are requested
 NAME_SK = "N"
@@ -84,9 +85,17 @@ def recorded(change: LiveChange, detail: Detail | None) -> list[Write]:
         writes.append((replaced, Update({"expires_at": change.expires_at_s}, whatever_is_there=True)))
     if change.before != change.after:
         slot = slot_of(change.key)
-        count = Update(additions={f"{SLOT}{slot}": 1}, initial={"begun": secrets.token_hex(4)}, whatever_is_there=True)
-        writes.append((counts_keys(change.key.tenant)[shard_of(slot)], count))
+        writes.append((counts_keys(change.key.tenant)[shard_of(slot)], _one_more(f"{SLOT}{slot}")))
     return writes
+
+
+def settings_count(tenant: str) -> Write:
+    """The write that counts a change of a settings file, beside the change."""
+    return counts_keys(tenant)[0], _one_more(SETTINGS_COUNT)
+
+
+def _one_more(name: str) -> Update:
+    return Update(additions={name: 1}, initial={"begun": secrets.token_hex(4)}, whatever_is_there=True)
 
 
 def counts_keys(tenant: str) -> list[ItemKey]:
@@ -311,10 +320,12 @@ class DynamoDbDocuments:
             raise DatabaseError("not all change counts could be read", service="registry")
         begun = [""] * SHARDS
         counts: dict[int, int] = {}
+        settings = 0
         for item in found:
+            settings += int(item.get(SETTINGS_COUNT, 0))
             begun[int(item["SK"])] = item["begun"]
             counts |= {int(name[1:]): count for name, count in item.items() if name[0] == SLOT and name[1:].isdigit()}
-        return ChangeCounts(tuple(begun), counts)
+        return ChangeCounts(tuple(begun), counts, settings)
 
     def changes(
         self, tenant: str, vault: str, *, after: str, limit: int, before: str | None = None

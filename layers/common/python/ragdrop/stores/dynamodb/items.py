@@ -21,6 +21,7 @@ HEAD_SK = "H"
 LISTING_SHARDS = 2  # a partition takes 1,000 writes a second: two let a bulk load of one tenant pass
 MAX_LINKS_BYTES = 200_000  # an item holds at most 400 KB
 TENANT_SK = "T"
+SETS = ("vaults", "doc_types", "restricted")  # of a tenant, which a write can add to
 VAULT_DOCUMENTS, VAULT_CHUNKS, VAULT_FIT = (
     "d/",
     "c/",
@@ -96,6 +97,8 @@ def head_of(item: Item) -> Head:
     for name in ("version_id", "sidecar_version_id", "live_version_id", "live_sidecar_version_id"):
         known[name] = known.get(name) or None  # an activation copies what is missing as an empty string
     known["lease_until_s"] = float(known.get("lease_until_s", 0))
+    if "access" in known:
+        known["access"] = tuple(known["access"])
     if error := known.get("error"):
         known["error"] = Failure(**_known(Failure, error))
     return Head(**known | {"key": DocumentKey(tenant, "".join(middle), path), "status": Status(item["status"])})
@@ -117,7 +120,7 @@ def detail_of(item: Item, key: DocumentKey) -> Detail | None:
         return None
     known = _known(Detail, item)
     facts = _known(Facts, item["facts"])
-    facts["tags"] = tuple(facts.get("tags", ()))
+    facts |= {name: tuple(facts[name]) for name in ("tags", "access") if name in facts}
     known |= {"facts": Facts(**facts), "links": tuple(item.get("links", ()))}
     known |= {"warnings": tuple(item.get("warnings", ())), "key": key}
     return Detail(**known)
@@ -136,7 +139,7 @@ def checkpoint_of(item: Item) -> Checkpoint | None:
 
 def tenant_item(tenant: Tenant) -> Item:
     """A tenant as plain values; vaults and doc_types are sets, which a write can add to."""
-    values = asdict(tenant) | {name: set(getattr(tenant, name)) or None for name in ("vaults", "doc_types")}
+    values = asdict(tenant) | {name: set(getattr(tenant, name)) or None for name in SETS}
     del values["settings"], values["promoted"], values["counted"]  # in items, and attributes, of their own
     values["rates"] = values["rates"] if tenant.rates.any else None
     return {"PK": f"T#{tenant.name}", "SK": TENANT_SK} | values
@@ -168,7 +171,7 @@ def settings_changes(settings: StoredSettings) -> Item:
 
 def tenant_of(item: Item, others: Iterable[Item] = ()) -> Tenant:
     """The tenant in a decoded item, with what the settings files say by the *others* of its partition."""
-    known = _known(Tenant, item) | {name: _sorted(item.get(name)) for name in ("vaults", "doc_types")}
+    known = _known(Tenant, item) | {name: _sorted(item.get(name)) for name in SETS}
     known |= {name: _index_of(known[name]) for name in ("active", "building", "previous") if name in known}
     if "calibration" in known:
         known["calibration"] = _calibration_of(known["calibration"])
@@ -220,7 +223,7 @@ def api_key_item(key: ApiKey) -> Item:
 
 def api_key_of(item: Item) -> ApiKey:
     """The API key in a decoded item."""
-    known = _known(ApiKey, item) | {"vaults": tuple(item.get("vaults", ()))}
+    known = _known(ApiKey, item) | {name: tuple(item.get(name, ())) for name in ("vaults", "groups")}
     if known.get("expires_at_s") is not None:
         known["expires_at_s"] = float(known["expires_at_s"])
     return ApiKey(**known)

@@ -11,7 +11,7 @@ from ragdrop.domain.models import Calibration
 from ragdrop.domain.tenants import ActiveIndex, ApiKey, RateLimits, StoredSettings, Tenant
 from ragdrop.ports.registry import MAX_FOLDERS
 from ragdrop.stores.aws.clients import AwsClient
-from ragdrop.stores.dynamodb.document_items import DynamoDbDocuments
+from ragdrop.stores.dynamodb.document_items import DynamoDbDocuments, settings_count
 from ragdrop.stores.dynamodb.items import (
     TENANT_LIST_PK,
     TENANT_SK,
@@ -143,9 +143,20 @@ class DynamoDbRegistry(DynamoDbDocuments):
             request["ExpressionAttributeNames"]["#calibration"] = f"{VAULT_FIT}{vault}"
         return self._table.update_item((f"T#{name}", "T"), request, returning="NONE").won
 
-    def add_to_tenant(self, name: str, *, vault: str, documents: int, chunks: int, doc_type: str | None = None) -> None:
+    def add_to_tenant(
+        self,
+        name: str,
+        *,
+        vault: str,
+        documents: int,
+        chunks: int,
+        doc_type: str | None = None,
+        restricted: bool = False,
+    ) -> None:
         """Add to the counters, note vault and doc_type, raise the generation by one; nothing for an unknown tenant."""
         added: dict[str, Any] = {"documents": documents, "chunks": chunks, "generation": 1, "vaults": {vault}}
+        if restricted:
+            added["restricted"] = {vault}
         if doc_type is not None:
             added["doc_types"] = {f"{vault}/{doc_type}"}
         request = Update(additions=added).request()
@@ -157,10 +168,9 @@ class DynamoDbRegistry(DynamoDbDocuments):
         self._table.update_item((f"T#{name}", "T"), request, returning="NONE")
 
     def keep_settings(self, name: str, vault: str, settings: StoredSettings) -> bool:
-        """Store it in an item of the tenant's partition, which every search reads."""
-        changes = settings_changes(settings)
-        outcome = self._table.update(settings_key(name, vault), Update(changes, rising="revision"), returning="NONE")
-        return outcome.won
+        """Store it in an item of the tenant's partition, which every search reads, and count it in one transaction."""
+        stored = settings_key(name, vault), Update(settings_changes(settings), rising="revision")
+        return self._table.transact([stored, settings_count(name)])
 
     def promote_stage(self, name: str, stage: str, now_s: float) -> bool:
         """Put an item beside the tenant's, which every search reads with it; False if it is there."""

@@ -1,0 +1,92 @@
+"""A deployment with rules of access, and callers of several groups, to see what each is shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs
+
+from tests.functions.conftest import EXAMPLE_BUCKET, Deployment, LocalContext
+
+HIDDEN = "Vjqzsalary"  # stands in names, texts and metadata of what only group hr may read, and in no request
+GENERATED = ("/ask", "/v1/")
+OPEN = {"pump.md", "hr/open/news.md"}
+ALL = OPEN | {"hr/pay.md", "secret.md", "beside.txt", "marked.txt"}
+RULES = [{"path": "hr/**", "groups": ["hr"]}, {"path": "hr/open/**", "groups": ["*"]}]
+
+
+class Ruled:
+    """Vault `team` of tenant `demo`: a folder by a rule, one within it that is open, and files that state groups.
+
+    Everything hidden is about the pump, like what is open, and is for group `hr`.
+    """
+
+    def __init__(self, deployment: Deployment) -> None:
+        self.deployment = deployment
+        operator = deployment.handlers["query"].app.operate.operator
+
+        def key(role: Any, *groups: str) -> str:
+            return str(operator.create_key("demo", role, groups=groups)[0])
+
+        self.keys = {
+            "admin": key("admin"),
+            "reader": key("reader"),
+            "reader of hr": key("reader", "hr"),
+            "reader of eng": key("reader", "eng"),
+            "writer": key("writer"),
+            "writer of hr": key("writer", "hr"),
+            "delegate": key("delegate"),
+            "delegate of hr": key("delegate", "hr", "eng"),
+        }
+        self.rule(RULES)
+        deployment.put_object("demo/team/pump.md", "# Pump\n\nThe pump is red. See [[secret]] and [pay](hr/pay.md).")
+        self.plant()
+
+    def plant(self) -> None:
+        """Put what is hidden: by its folder, by front matter, a sidecar and object metadata."""
+        put = self.deployment.put_object
+        put("demo/team/hr/pay.md", f"---\ntags: [{HIDDEN}]\n---\n# Pump {HIDDEN}\n\nThe pump costs {HIDDEN} 7.")
+        put("demo/team/hr/open/news.md", "# News\n\nThe pump of the news is green.")
+        front = f"access: [hr, board]\npromotion_level: critical\ndoc_type: {HIDDEN}"
+        put("demo/team/secret.md", f"---\n{front}\n---\n# Pump {HIDDEN}\n\nThe pump is secret, {HIDDEN}.")
+        s3 = self.deployment.s3
+        sidecar = json.dumps({"access": ["hr"], "summary": HIDDEN}).encode()
+        s3.put_object(Bucket=EXAMPLE_BUCKET, Key="demo/team/beside.txt.metadata.json", Body=sidecar)
+        put("demo/team/beside.txt", f"The pump beside, {HIDDEN}.")
+        metadata = {"access": "hr", "title": HIDDEN}
+        body = f"The pump marked, {HIDDEN}.".encode()
+        s3.put_object(Bucket=EXAMPLE_BUCKET, Key="demo/team/marked.txt", Body=body, Metadata=metadata)
+        self.deployment.reconcile("demo/team/marked.txt")
+
+    def rule(self, rules: Any, **others: Any) -> None:
+        """Put the vault's settings file with these rules."""
+        self.deployment.put_object("demo/team/.ragdrop.json", json.dumps({"access": rules, **others}))
+
+    def send(
+        self, who: str, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, Any]:
+        """Status and body of a request of one of the callers."""
+        route, _, query = path.partition("?")
+        sent = {"host": "api.example", "accept": "application/json", "content-type": "application/json"}
+        sent |= {"x-api-key": self.keys[who], **(headers or {})}
+        event = {
+            "resource": "/{proxy+}",
+            "path": route,
+            "httpMethod": method,
+            "headers": sent,
+            "multiValueHeaders": {name: [value] for name, value in sent.items()},
+            "multiValueQueryStringParameters": parse_qs(query, keep_blank_values=True),
+            "requestContext": {"identity": {"sourceIp": "127.0.0.1"}, "stage": "prod"},
+            "body": body if isinstance(body, str | None) else json.dumps(body),
+            "isBase64Encoded": False,
+        }
+        function = "generate" if route.startswith(GENERATED) else "mcp" if route == "/mcp" else "query"
+        answer = self.deployment.handlers[function].handler(event, LocalContext())
+        text = str(answer["body"])
+        return int(answer["statusCode"]), json.loads(text) if text[:1] in "{[" else text
+
+    def paths(self, who: str, query: str = "pump", **fields: Any) -> set[str]:
+        """Paths of everything that a search shows, wherever it stands."""
+        _, body = self.send(who, "POST", "/search", {"query": query, "limit": 20, "min_relevance": 0, **fields})
+        return {each["path"] for found in body.values() if isinstance(found, list) for each in found if "path" in each}

@@ -1,0 +1,70 @@
+"""Rules of access that change, that cannot be read, and that let files widen them."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ragdrop.domain.deadlines import rfc3339
+from tests.functions.conftest import Deployment
+from tests.functions.ruled import ALL, RULES, Ruled
+
+
+@pytest.fixture
+def ruled(deployment: Deployment) -> Ruled:
+    return Ruled(deployment)
+
+
+def test_a_moment_of_the_past_is_read_by_the_permissions_of_now(ruled: Ruled) -> None:
+    as_of = rfc3339(time.time(), precision="milliseconds")
+    before = ruled.paths("reader", as_of=as_of)
+    ruled.rule([*RULES, {"path": "pump.md", "groups": ["eng"]}])
+
+    assert "pump.md" in before
+    assert "pump.md" not in ruled.paths("reader", as_of=as_of)
+    assert "pump.md" in ruled.paths("reader of eng", as_of=as_of)
+
+
+def test_a_changed_rule_counts_from_the_next_question_on_and_indexes_nothing(ruled: Ruled) -> None:
+    revisions = {path: ruled.send("admin", "GET", f"/documents/team/{path}")[1]["revision"] for path in ALL}
+    assert "hr/pay.md" not in ruled.paths("reader of eng")
+
+    ruled.rule([{"path": "hr/**", "groups": ["eng"]}])
+
+    assert "hr/pay.md" in ruled.paths("reader of eng")
+    assert "hr/pay.md" not in ruled.paths("reader of hr")
+    assert ruled.send("reader of hr", "GET", "/documents/team/hr/pay.md")[0] == 404
+    assert {p: ruled.send("admin", "GET", f"/documents/team/{p}")[1]["revision"] for p in ALL} == revisions
+
+
+def test_rules_that_cannot_be_read_deny_and_the_file_says_so(ruled: Ruled) -> None:
+    ruled.rule([{"path": "hr/**", "groups": "hr"}], min_relevance=0.5)
+    assert ruled.paths("reader of hr") == ALL - {"hr/pay.md", "hr/open/news.md"}
+
+    ruled.deployment.put_object("demo/team/.ragdrop.json", '{"access": [')
+    _, record = ruled.send("admin", "GET", "/documents/team/.ragdrop.json")
+
+    assert ruled.paths("reader of hr") == set()
+    assert ruled.paths("admin") == ALL
+    assert (record["status"], record["error"]["code"]) == ("failed", "INVALID_SETTINGS")
+
+
+def test_a_file_widens_its_folder_only_where_the_rule_says_so(ruled: Ruled) -> None:
+    ruled.deployment.put_object("demo/team/hr/wide.md", "---\naccess: ['*']\n---\nThe pump is wide.")
+    assert "hr/wide.md" not in ruled.paths("reader")
+
+    ruled.rule([{"path": "hr/**", "groups": ["hr"], "widen": True}])
+
+    assert "hr/wide.md" in ruled.paths("reader")
+    assert "hr/pay.md" not in ruled.paths("reader")
+
+
+def test_a_file_whose_access_cannot_be_read_is_for_admins_and_says_so(ruled: Ruled) -> None:
+    for name, front in (("a", "access: {hr: 1}"), ("b", "access: [hr board]"), ("c", "access: [hr\ntitle: x")):
+        ruled.deployment.put_object(f"demo/team/{name}.md", f"---\n{front}\n---\n# Pump\n\nThe pump {name}.")
+
+        assert f"{name}.md" not in ruled.paths("reader of hr")
+        assert any(
+            "only admins" in each for each in ruled.send("admin", "GET", f"/documents/team/{name}.md")[1]["warnings"]
+        )
