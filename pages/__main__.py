@@ -9,12 +9,23 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pages import access, architecture, cli_reference, cost, cost_index, decisions, formats_outcomes, prompts, settings
+from pages import (
+    access,
+    architecture,
+    cli_reference,
+    cost,
+    cost_index,
+    decisions,
+    formats_outcomes,
+    permissions,
+    prompts,
+    settings,
+)
 from pages.wrap import placed, wrapped
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
-    "access.md": {"access": access.part},
+    "access.md": {"access": access.part, "permissions": permissions.part},
     "architecture.md": {"imports": architecture.part},
     "adr/README.md": {"decisions": decisions.part},
     "cli.md": {"commands": cli_reference.part},

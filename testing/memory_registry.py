@@ -143,7 +143,7 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
                 raise DatabaseError(f"stage {detail.stage} is being promoted", service="registry")
             self._details.setdefault(key, {})[detail.revision] = detail
             self._checkpoints.pop((key, detail.revision), None)
-            self._heads[key] = replace(head, **registry_rules.staged(detail, now_s))
+            self._heads[key] = replace(head, **registry_rules.staged(head, detail, now_s))
             return head
 
     def fail(self, key: DocumentKey, revision: int, failure: Failure, *, keep_live: bool) -> Head | None:

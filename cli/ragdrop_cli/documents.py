@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ragdrop.client import RagdropClient
+from ragdrop.client import RagdropClient, Reply
 from ragdrop.errors import DocumentNotFoundError, RagdropError
 from ragdrop_cli.folder_files import name_problem
 from ragdrop_cli.options import AsJson, AsObject, split_name
@@ -100,6 +100,59 @@ def show(context: typer.Context, name: Name, *, as_json: AsJson = False) -> None
     width = max(map(len, said), default=0)
     for field, value in said.items():
         say(f"{field:<{width}}  {value}", style=STATUS_STYLES.get(str(value), "") if field == "status" else "")
+
+
+ReadName = Annotated[
+    str | None, typer.Argument(metavar="[VAULT/PATH]", help="A document, as `ragdrop ls` shows it.", show_default=False)
+]
+As = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--as",
+        help="What a reader with `group:NAME` would see; can be repeated, `group:` is without any.",
+        show_default=False,
+    ),
+]
+
+
+def access(
+    context: typer.Context, name: ReadName = None, as_: As = None, vault: OneVault = None, *, as_json: AsJson = False
+) -> None:
+    """Show who may read a document and by which rule, or what callers of some groups would see.  Role admin."""
+    if (name is None) == (as_ is None):
+        raise typer.BadParameter("give a document, or --as group:NAME")
+    if wrong := [each for each in as_ or () if not each.startswith("group:")]:
+        raise typer.BadParameter(f"--as {wrong[0]}: write group:NAME")
+    with session_of(context).client() as client:
+        if name is not None:
+            _say_readers(client.get_document(*split_name(name)), as_json=as_json)
+            return
+        groups = [each.removeprefix("group:") for each in as_ or () if each != "group:"]
+        rows: list[list[object]] = []
+        for page in client.documents(vault, as_groups=groups):
+            rows += [_row(record) for record in page.get("documents") or []]
+            if as_json:
+                say_body(page.raw)
+    if not as_json:
+        say_table(["status", "document", "title", "chunks", "problem"], rows)
+
+
+def _say_readers(record: Reply, *, as_json: bool) -> None:
+    if as_json:
+        say_body(record.raw)
+        return
+    needs = record.get("access")
+    if needs is None:
+        note("who may read a document is shown to the role admin")
+        raise typer.Exit(FAILED)
+    for need in needs:
+        groups = [group for group in need["groups"] if group != "*"]
+        who = "everybody who may see the vault" if "*" in need["groups"] else ", ".join(groups) or "admins alone"
+        say(f"{who}  ({need['by']})")
+    if not needs:
+        say("everybody who may see the vault  (no rule)")
+    elif len(needs) > 1:
+        note("a reader needs a group of each line")
 
 
 LONGEST_PROBE = 1_000  # characters that a search takes

@@ -41,7 +41,7 @@ WHERE = (
 )
 
 PANELS = {
-    **dict.fromkeys(("push", "watch", "ls", "show", "rm", "retry"), "Documents"),
+    **dict.fromkeys(("push", "watch", "ls", "show", "access", "rm", "retry"), "Documents"),
     **dict.fromkeys(("history", "diff", "rollback"), "The past"),
     **dict.fromkeys(("stages", "promote", "discard"), "Staged changes"),
     **dict.fromkeys(("search", "ask", "verify", "replay", "eval", "mcp", "open"), "Questions"),
@@ -116,6 +116,7 @@ def build() -> typer.Typer:
         (app, "open", connect.open_page, "ragdrop open --print"),
         (app, "ls", documents.ls, "ragdrop ls --vault team --failed"),
         (app, "show", documents.show, "ragdrop show team/notes/pump.md"),
+        (app, "access", documents.access, "ragdrop access team/notes/pump.md"),
         (app, "rm", documents.rm, "ragdrop rm team/notes/pump.md"),
         (app, "history", history.history, "ragdrop history team/notes/pump.md --changes"),
         (app, "watch", push.watch, "ragdrop watch notes --vault team --yes"),
@@ -145,7 +146,12 @@ def build() -> typer.Typer:
         (tenant, "disable", tenants.disable, "ragdrop tenant disable acme"),
         (tenant, "enable", tenants.enable, "ragdrop tenant enable acme"),
         (tenant, "delete", tenants.delete, "ragdrop tenant delete old-project --yes"),
-        (key, "create", tenants.create_key, "ragdrop key create acme --role writer --vault team --expires 90d"),
+        (
+            key,
+            "create",
+            tenants.create_key,
+            "ragdrop key create acme --role reader --vault team --group hr --expires 90d",
+        ),
         (key, "list", tenants.list_keys, "ragdrop key list acme"),
         (key, "rotate", tenants.rotate_key, "ragdrop key rotate acme 0123456789ab --overlap 24h"),
         (key, "revoke", tenants.revoke_key, "ragdrop key revoke acme 0123456789ab"),

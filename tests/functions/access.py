@@ -23,9 +23,6 @@ class Access:
 
     def __init__(self, deployment: Deployment) -> None:
         self.deployment = deployment
-        self.apis = {
-            name: module.served() for name, module in self.deployment.handlers.items() if hasattr(module, "serve")
-        }
         operator = self.deployment.handlers["query"].app.operate.operator
         for tenant in ("acme", "other", "closed"):
             operator.create_tenant(tenant)
@@ -60,9 +57,7 @@ class Access:
 
     def routes(self) -> set[str]:
         """Every method and path of every function, as the apps spell them."""
-        whole = [getattr(api, "rest", api) for api in self.apis.values()]  # of an API in two halves the one with all
-        found = {spelled for api in whole for spelled in _spelled(api.routes)}
-        return {route for route in found if not route.startswith(("HEAD ", "OPTIONS "))}  # as GET, without a body
+        return spelled_routes(self.deployment)
 
     def renew(self) -> None:
         """Put back what a row may have removed, and remove what it may have put."""
@@ -109,6 +104,14 @@ class Access:
         function = "generate" if route.startswith(GENERATED) else "mcp" if route == "/mcp" else "query"
         answer = self.deployment.handlers[function].handler(event, LocalContext())
         return int(answer["statusCode"]), str(answer["body"])
+
+
+def spelled_routes(deployment: Deployment) -> set[str]:
+    """Every method and path of every function, as the apps spell them."""
+    apis = [module.served() for module in deployment.handlers.values() if hasattr(module, "serve")]
+    whole = [getattr(api, "rest", api) for api in apis]  # of an API in two halves the one with all
+    found = {spelled for api in whole for spelled in _spelled(api.routes)}
+    return {route for route in found if not route.startswith(("HEAD ", "OPTIONS "))}  # as GET, without a body
 
 
 def _spelled(routes: Iterable[Any]) -> Iterator[str]:

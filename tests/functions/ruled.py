@@ -24,6 +24,7 @@ class Ruled:
 
     def __init__(self, deployment: Deployment) -> None:
         self.deployment = deployment
+        self.answer = ""  # of what only hr may read
         operator = deployment.handlers["query"].app.operate.operator
 
         def key(role: Any, *groups: str) -> str:
@@ -32,11 +33,12 @@ class Ruled:
         self.keys = {
             "admin": key("admin"),
             "reader": key("reader"),
-            "reader of hr": key("reader", "hr"),
+            "reader of `hr`": key("reader", "hr"),
             "reader of eng": key("reader", "eng"),
             "writer": key("writer"),
-            "writer of hr": key("writer", "hr"),
+            "writer of `hr`": key("writer", "hr"),
             "delegate": key("delegate"),
+            "delegate for `hr`": key("delegate"),
             "delegate of hr": key("delegate", "hr", "eng"),
         }
         self.rule(RULES)
@@ -84,7 +86,7 @@ class Ruled:
         function = "generate" if route.startswith(GENERATED) else "mcp" if route == "/mcp" else "query"
         answer = self.deployment.handlers[function].handler(event, LocalContext())
         text = str(answer["body"])
-        return int(answer["statusCode"]), json.loads(text) if text[:1] in "{[" else text
+        return int(answer["statusCode"]), json.loads(text) if text.startswith(("{", "[")) else text
 
     def paths(self, who: str, query: str = "pump", **fields: Any) -> set[str]:
         """Paths of everything that a search shows, wherever it stands."""

@@ -33,19 +33,19 @@ def test_a_changed_rule_counts_from_the_next_question_on_and_indexes_nothing(rul
     ruled.rule([{"path": "hr/**", "groups": ["eng"]}])
 
     assert "hr/pay.md" in ruled.paths("reader of eng")
-    assert "hr/pay.md" not in ruled.paths("reader of hr")
-    assert ruled.send("reader of hr", "GET", "/documents/team/hr/pay.md")[0] == 404
+    assert "hr/pay.md" not in ruled.paths("reader of `hr`")
+    assert ruled.send("reader of `hr`", "GET", "/documents/team/hr/pay.md")[0] == 404
     assert {p: ruled.send("admin", "GET", f"/documents/team/{p}")[1]["revision"] for p in ALL} == revisions
 
 
 def test_rules_that_cannot_be_read_deny_and_the_file_says_so(ruled: Ruled) -> None:
     ruled.rule([{"path": "hr/**", "groups": "hr"}], min_relevance=0.5)
-    assert ruled.paths("reader of hr") == ALL - {"hr/pay.md", "hr/open/news.md"}
+    assert ruled.paths("reader of `hr`") == ALL - {"hr/pay.md", "hr/open/news.md"}
 
     ruled.deployment.put_object("demo/team/.ragdrop.json", '{"access": [')
     _, record = ruled.send("admin", "GET", "/documents/team/.ragdrop.json")
 
-    assert ruled.paths("reader of hr") == set()
+    assert ruled.paths("reader of `hr`") == set()
     assert ruled.paths("admin") == ALL
     assert (record["status"], record["error"]["code"]) == ("failed", "INVALID_SETTINGS")
 
@@ -64,7 +64,7 @@ def test_a_file_whose_access_cannot_be_read_is_for_admins_and_says_so(ruled: Rul
     for name, front in (("a", "access: {hr: 1}"), ("b", "access: [hr board]"), ("c", "access: [hr\ntitle: x")):
         ruled.deployment.put_object(f"demo/team/{name}.md", f"---\n{front}\n---\n# Pump\n\nThe pump {name}.")
 
-        assert f"{name}.md" not in ruled.paths("reader of hr")
+        assert f"{name}.md" not in ruled.paths("reader of `hr`")
         assert any(
             "only admins" in each for each in ruled.send("admin", "GET", f"/documents/team/{name}.md")[1]["warnings"]
         )

@@ -18,9 +18,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ruled]:
 
 
 def test_a_search_shows_each_caller_what_its_groups_let_it_read(whole: Ruled) -> None:
-    shown = {who: whole.paths(who) for who in ("reader", "reader of eng", "reader of hr", "admin", "delegate")}
+    shown = {who: whole.paths(who) for who in ("reader", "reader of eng", "reader of `hr`", "admin", "delegate")}
 
-    assert shown == {"reader": OPEN, "reader of eng": OPEN, "reader of hr": ALL, "admin": ALL, "delegate": OPEN}
+    assert shown == {"reader": OPEN, "reader of eng": OPEN, "reader of `hr`": ALL, "admin": ALL, "delegate": OPEN}
 
 
 @pytest.mark.parametrize("path", sorted(ALL - OPEN))
@@ -31,7 +31,7 @@ def test_a_hidden_document_answers_like_one_that_is_not_there(whole: Ruled, path
 
         assert status == 404
         assert json.dumps(hidden["error"]).replace(path, "none.md")[:-50] == json.dumps(missing["error"])[:-50]
-        assert whole.send("reader of hr", "GET", f"/documents/team/{path}{query}")[0] == 200
+        assert whole.send("reader of `hr`", "GET", f"/documents/team/{path}{query}")[0] == 200
 
 
 def test_an_answer_is_made_of_what_its_caller_may_read(whole: Ruled) -> None:
@@ -39,13 +39,13 @@ def test_an_answer_is_made_of_what_its_caller_may_read(whole: Ruled) -> None:
 
     told = {who: HIDDEN in json.dumps(whole.send(who, "POST", "/ask", {"query": "pump"})) for who in whole.keys}
 
-    assert {who for who, each in told.items() if each} == {"admin", "reader of hr", "writer of hr"}
+    assert {who for who, each in told.items() if each} == {"admin", "reader of `hr`", "writer of `hr`"}
 
 
 def test_an_answer_from_the_cache_is_the_callers_own(whole: Ruled) -> None:
     asked = {"query": "pump secret", "limit": 10, "min_relevance": 0}
-    whole.send("reader of hr", "POST", "/search", asked)
-    _, again = whole.send("reader of hr", "POST", "/search", asked)
+    whole.send("reader of `hr`", "POST", "/search", asked)
+    _, again = whole.send("reader of `hr`", "POST", "/search", asked)
     _, other = whole.send("reader", "POST", "/search", asked)
 
     assert (again["served_by"], HIDDEN in json.dumps(again)) == ("cache", True)
@@ -54,7 +54,7 @@ def test_an_answer_from_the_cache_is_the_callers_own(whole: Ruled) -> None:
 
 def test_a_receipt_is_read_by_who_may_read_all_of_its_documents(whole: Ruled) -> None:
     _, asked = whole.send("admin", "POST", "/ask", {"query": "pump secret"})
-    _, receipt = whole.send("reader of hr", "GET", f"/answers/{asked['answer_id']}")
+    _, receipt = whole.send("reader of `hr`", "GET", f"/answers/{asked['answer_id']}")
 
     assert (receipt["asked_as"], receipt["groups"]) == ("admin", [])
     assert whole.send("reader", "GET", f"/answers/{asked['answer_id']}")[0] == 404
@@ -84,7 +84,7 @@ def test_a_link_to_a_hidden_document_is_broken_for_who_may_not_read_it(whole: Ru
     broken = {who: whole.send(who, "GET", "/documents/team/pump.md")[1]["broken_links"] for who in whole.keys}
 
     assert broken["reader"] == ["[[secret]]", "hr/pay.md"]
-    assert broken["reader of hr"] == broken["admin"] == []
+    assert broken["reader of `hr`"] == broken["admin"] == []
 
 
 def test_a_delegate_speaks_for_a_user_and_never_from_a_browser(whole: Ruled) -> None:
@@ -98,7 +98,7 @@ def test_a_delegate_speaks_for_a_user_and_never_from_a_browser(whole: Ruled) -> 
     assert seen("delegate", "other") == seen("delegate", "") == (200, False)
     assert seen("delegate of hr", "hr") == (200, True)
     assert seen("delegate of hr", "board")[0] == 403
-    assert seen("reader of hr", "hr")[0] == seen("admin", "hr")[0] == 403
+    assert seen("reader of `hr`", "hr")[0] == seen("admin", "hr")[0] == 403
     assert seen("delegate", "hr", Origin="https://page.example")[0] == 403
     assert seen("delegate", "a b")[0] == 400
     assert whole.send("delegate", "POST", "/app/links", {})[0] == 403
@@ -109,9 +109,9 @@ def test_a_writer_changes_neither_what_it_may_not_read_nor_the_rules(whole: Rule
         assert whole.send("writer", "PUT", f"/documents/team/{path}", "x")[0] == 404
         upload = {"vault": "team", "path": path}
         assert whole.send("writer", "POST", "/uploads", upload)[0] == 404
-        assert whole.send("writer of hr", "POST", "/uploads", upload)[0] == 201
+        assert whole.send("writer of `hr`", "POST", "/uploads", upload)[0] == 201
     for method in ("DELETE", "PUT"):
         assert whole.send("writer", method, "/documents/team/secret.md")[0] == 404
-        assert whole.send("writer of hr", method, "/documents/team/.ragdrop.json", "{}")[0] == 403
+        assert whole.send("writer of `hr`", method, "/documents/team/.ragdrop.json", "{}")[0] == 403
     assert whole.send("writer", "POST", "/documents/team/secret.md/retry")[0] == 404
-    assert whole.send("writer of hr", "POST", "/uploads", {"vault": "team", "path": ".ragdrop.json"})[0] == 403
+    assert whole.send("writer of `hr`", "POST", "/uploads", {"vault": "team", "path": ".ragdrop.json"})[0] == 403

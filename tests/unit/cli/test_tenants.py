@@ -127,7 +127,7 @@ def test_lists_show_ids_and_states_and_never_a_secret(ragdrop: CommandLine) -> N
         revoked["key_id"]: "revoked",
         expired["key_id"]: "expired",
     }
-    assert "writer\tteam\trevoked" in text
+    assert "writer\tteam\t-\trevoked" in text
     assert "rd_" not in text
 
 

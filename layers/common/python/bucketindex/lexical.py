@@ -185,7 +185,7 @@ def facets_of(vault: str, path: str, facts: Facts) -> list[str]:
     optional = (("doc_type", facts.doc_type), ("category", facts.category), ("session_id", facts.session_id))
     found += [facet(kind, value) for kind, value in (*optional, (DATE, facts.date)) if value is not None]
     found += [facet("tag", tag) for tag in dict.fromkeys(facts.tags)]
-    found += [] if facts.access is None else [facet(ACCESS, *facts.access)]
+    found += [] if facts.access is None else [facet(ACCESS, *(facts.access or ("",)))]
     return found + [_attribute(name, value) for name, value in facts.attributes.items()]
 
 

@@ -234,13 +234,15 @@ class RagdropClient:
         outdated: bool = False,
         unused_days: int | None = None,
         broken_links: bool = False,
+        as_groups: Sequence[str] | None = None,
         cursor: str | None = None,
     ) -> Iterator[Reply]:
         """The listing page by page, ordered by vault and path: each has `documents` and the `cursor` of the next.
 
         `page_size` is 1 to 1,000 documents, 100 if None; `outdated` are those whose chunks have other sizes than those
         in force; `unused_days` are those that were in no answer for so many days; `broken_links` those with a link that
-        leads to no document.  The `cursor` of a page continues behind that page.
+        leads to no document; `as_groups` those that a reader of these groups would see (role admin).  The `cursor` of a
+        page continues behind that page.
         """
         return self._pages(
             "/documents",
@@ -250,6 +252,7 @@ class RagdropClient:
             outdated="1" if outdated else None,
             unused_days=unused_days,
             broken_links="1" if broken_links else None,
+            as_groups=None if as_groups is None else ",".join(as_groups),
             limit=page_size,
             cursor=cursor,
         )

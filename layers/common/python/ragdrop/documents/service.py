@@ -34,7 +34,7 @@ from ragdrop.ports.shared_state import StoredReplies
 from ragdrop.ports.telemetry import DocumentUsage, Telemetry
 from ragdrop.query.follow_links import resolve_links, targets_of
 from ragdrop.tenants.limits import DailyBudget
-from ragdrop.tenants.permissions import Permissions
+from ragdrop.tenants.permissions import Permissions, reader_of
 from ragdrop.tenants.settings_in_force import chunking_in_force, in_force
 
 FORM_EXPIRES_S = 900
@@ -49,7 +49,8 @@ class KnownDocument:
     """What is known of a document.  `status` may be `pending` though the head is not: see `DocumentService.record`.
 
     `checkpoint` says how far a large revision is that is being written.
-    `usage` is None where it cannot be known.
+    `usage` is None where it cannot be known.  `access` are lists of groups, of each of which a reader needs one, with
+    what says so; None for a caller who is no admin.
     """
 
     head: Head
@@ -58,6 +59,7 @@ class KnownDocument:
     checkpoint: Checkpoint | None = None
     usage: DocumentUsage | None = None
     broken_links: tuple[str, ...] = ()
+    access: Sequence[tuple[Sequence[str], str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,8 @@ class DocumentService:
         status = Status.PENDING if self._awaits(head, version_id) else head.status
         tenant = self.registry.tenant(key.tenant) if detail and detail.links else None
         broken = self.check_links.broken(detail, tenant, caller) if detail and tenant else ()
-        return KnownDocument(head, detail, status, checkpoint, self._used(key), broken)
+        access = self.permissions.verdict(caller, head).each if caller.reads_all else None
+        return KnownDocument(head, detail, status, checkpoint, self._used(key), broken, access)
 
     def text(
         self, caller: Caller, key: DocumentKey, *, start: int = 0, end: int | None = None, version_id: str | None = None
@@ -246,11 +249,19 @@ class DocumentService:
         cursor: str | None,
         limit: int,
         filters: DetailFilters | None = None,
+        groups: Sequence[str] | None = None,
     ) -> Page:
-        """One page of the caller's documents by vault and path.
+        """One page of the caller's documents by vault and path; with *groups* those that a reader of these would see.
+
+        Raises ForbiddenError: there are *groups*, and the caller is no admin.
 
         With *filters* at most 100 documents are looked at, and the page holds those of them that fit, perhaps none.
         """
+        if groups is not None:
+            if not caller.reads_all:
+                message = f"what others may read is for the role admin, the key has {caller.role}"
+                raise ForbiddenError(message, role=caller.role, needed="admin")
+            caller = reader_of(caller, groups)
         if vault is not None and not caller.may_see(vault):
             return Page([], None)
         limit = min(limit, MAX_FILTERED) if filters else limit

@@ -65,6 +65,11 @@ class AccessVerdict:
     needs: tuple[tuple[str, ...], ...] = ()
     by: tuple[str, ...] = ()
 
+    @property
+    def each(self) -> tuple[tuple[tuple[str, ...], str], ...]:
+        """Each of `needs` with what says so."""
+        return tuple(zip(self.needs, self.by, strict=True))
+
     def allows(self, groups: Collection[str]) -> bool:
         """Whether a caller of *groups* may read it.
 

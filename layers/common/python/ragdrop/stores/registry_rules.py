@@ -75,15 +75,16 @@ def activated(detail: Detail, now_s: float) -> Changes:
     }
 
 
-def staged(detail: Detail, now_s: float) -> Changes:
-    """The revision waits in its stage; what is live stays so."""
-    return {
+def staged(before: Head, detail: Detail, now_s: float) -> Changes:
+    """The revision waits in its stage; what is live stays so, and without that what waits says who may know of it."""
+    changes: Changes = {
         "status": Status.STAGED,
         "stage": detail.stage,
         "lease_until_s": 0.0,
         "error": None,
         "updated_at": rfc3339(now_s, precision="milliseconds"),
     }
+    return changes if before.live_revision is not None else changes | {"access": detail.facts.access}
 
 
 def live_versions(before: Head) -> Changes:

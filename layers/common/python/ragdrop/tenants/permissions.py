@@ -111,6 +111,6 @@ def may_read(readable: Readable, head: Head) -> bool:
     return readable.allows(head.key.vault, head.key.path, head.access)
 
 
-def without(caller: Caller, groups: Sequence[str]) -> Caller:
+def reader_of(caller: Caller, groups: Sequence[str]) -> Caller:
     """A reader of *groups* with the vaults of *caller*: what such a caller would see."""
     return Caller(caller.tenant, "reader", caller.vaults, caller.credential, groups=tuple(groups))

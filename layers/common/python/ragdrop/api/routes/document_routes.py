@@ -76,6 +76,10 @@ class ListParameters(BaseModel):
     unused_days: Annotated[int | None, Field(ge=1, le=3_650)] = None
     broken_links: Flag = 0
     links_to: Annotated[str | None, Field(max_length=1_000, description="`vault/path` of a document.")] = None
+    as_groups: Annotated[
+        str | None,
+        Field(max_length=8_000, description="Role admin: what a reader of these groups would see; commas between."),
+    ] = None
     cursor: Annotated[str | None, Field(max_length=4_000)] = None
     limit: Annotated[int, Field(ge=1, le=1_000)] = 100
 
@@ -305,6 +309,7 @@ def list_of(
         cursor=asked.cursor,
         limit=asked.limit,
         filters=asked.filters(who.tenant, attributes),
+        groups=None if asked.as_groups is None else asked.as_groups.replace(",", " ").split(),
     )
     return DocumentList(request_id=request_id, documents=[listed(head) for head in page.heads], cursor=page.cursor)
 

@@ -143,6 +143,13 @@ class DocumentList(Replied):
     cursor: Cursor
 
 
+class AccessNeed(BaseModel):
+    """A list of groups of which a caller needs one to read a document."""
+
+    groups: list[str] = Field(description="`*` is everybody who may see the vault; no group is nobody but admins.")
+    by: str = Field(description="The rule of the vault that says so, or `file`.")
+
+
 class DocumentRecord(ListedDocument, Replied):
     """All that is known of a document."""
 
@@ -168,6 +175,10 @@ class DocumentRecord(ListedDocument, Replied):
         default=None, description="How many answers used it; null where that cannot be known."
     )
     last_retrieved: str | None = Field(default=None, description="When an answer used it last.")
+    access: list[AccessNeed] | None = Field(
+        default=None,
+        description="Role admin: who may read it, a group of each list; empty is everybody who may see the vault.",
+    )
 
 
 class DocumentText(Spanned, Keyed, Replied):
@@ -248,6 +259,7 @@ def record_shape(record: KnownDocument, request_id: str) -> DocumentRecord:
         warnings=list(detail.warnings) if detail else [],
         query_count=usage.query_count if usage else None,
         last_retrieved=usage.last_retrieved if usage else None,
+        access=None if record.access is None else [AccessNeed(groups=list(each), by=by) for each, by in record.access],
     )
 
 

@@ -238,7 +238,7 @@ class DynamoDbDocuments:
         before, key = self.head(detail.key), detail.key
         if before is None or (before.revision, before.status) != (detail.revision, Status.PENDING):
             return before if before and registry_rules.waits_as(before, detail) else None
-        changes = registry_rules.staged(detail, now_s)
+        changes = registry_rules.staged(before, detail, now_s)
         expected = {"revision": detail.revision, "status": Status.PENDING}
         absent = Absent(stage_key(key.tenant, f"{key.vault}/{detail.stage}"))
         if self._wrote(key, expected, changes, [Put(detail_item(detail)), absent]):
