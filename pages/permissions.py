@@ -67,7 +67,7 @@ DOCUMENT = "/documents/{vault}/{path}"
 PAY, NEW = "/documents/team/hr/pay.md", "/documents/team/hr/new.md"
 STAGE = "/stages/{vault}/{stage}"
 FOUND = {"query": "pump", "limit": 20, "min_relevance": 0}
-TURNS = [{"role": "user", "content": "pump"}]
+CHAT = {"model": "vault:team", "messages": [{"role": "user", "content": "pump"}]}
 _BACK = {"to": rfc3339(time.time() - 60), "dry_run": True}
 SOURCES = [{"id": "a", "text": "It runs."}]
 
@@ -88,9 +88,7 @@ RULED = (
         shows=False,
     ),
     _read("GET /feedback", "answers with feedback", "/feedback"),
-    _read(
-        "POST /v1/chat/completions", "the answer", "/v1/chat/completions", body={"model": "vault:team", "messages": TURNS}
-    ),
+    _read("POST /v1/chat/completions", "the answer", "/v1/chat/completions", body=CHAT),
     _alike("POST /v1/verify", body={"answer": "It runs.", "sources": SOURCES}),
     _alike("GET /v1/models"),
     _alike("GET /v1/models/{model}", path="/v1/models/vault:team"),

@@ -9,6 +9,7 @@ from statistics import mean
 from typing import Literal
 from urllib.parse import urlsplit
 
+from ragdrop.domain.access import read_rules
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.errors import GUARDRAIL, THROTTLED, GenerationError, RagdropError
@@ -129,6 +130,18 @@ def prefix_verdict(unknown: Sequence[str]) -> Verdict:
     return Verdict("warning", f"not indexed, no active tenant: {shown}", "ragdrop tenant create NAME, or remove it")
 
 
+def rules_verdict(broken: Mapping[str, Sequence[str]]) -> Verdict:
+    """Whether the rules of access of every vault can be read.
+
+    >>> rules_verdict({"acme/team": ["access[0].groups: not a list of groups"]}).detail
+    'only admins read what these rules are about: acme/team: access[0].groups: not a list of groups'
+    """
+    if not broken:
+        return Verdict("ok", "the rules of access of every vault can be read")
+    shown = "; ".join(f"{name}: {', '.join(problems[:3])}" for name, problems in list(broken.items())[:5])
+    return Verdict("failed", f"only admins read what these rules are about: {shown}", FIXES["permissions"])
+
+
 def region_verdict(standings: Mapping[str, ModelStanding]) -> Verdict:
     """Whether the region of each model of Amazon Bedrock has it.
 
@@ -185,6 +198,7 @@ class Diagnose:
             "buckets": self._buckets,
             "wiring": lambda _deadline: wiring_verdict(self.look_at_wiring()),
             "prefixes": self._prefixes,
+            "permissions": self._permissions,
             "index": self._version,
             "dimension": self._dimensions,
             "embeddings": self._embeddings,
@@ -218,6 +232,15 @@ class Diagnose:
             if prefix not in {*active, ADMITTED}:
                 unknown.append(prefix)
         return prefix_verdict(unknown)
+
+    def _permissions(self, _deadline: Deadline) -> Verdict:
+        """Whether the rules of access in force could all be read: what cannot be read denies."""
+        rules = {
+            f"{tenant.name}/{vault}": read_rules(stored.values.get("access"))
+            for tenant in self.registry.tenants()
+            for vault, stored in tenant.settings.items()
+        }
+        return rules_verdict({name: problems for name, (_, problems) in rules.items() if problems})
 
     def _version(self, deadline: Deadline) -> Verdict:
         host = urlsplit(self.index_url).hostname or ""
@@ -289,6 +312,7 @@ FIXES = {
     "buckets": "are DOCUMENT_BUCKET and STATE_BUCKET right? s3:ListBucket and s3:GetObject are needed",
     "wiring": "is QUEUE_URL right? s3:GetBucketNotification, s3:GetBucketVersioning, sqs:GetQueueAttributes are needed",
     "prefixes": "s3:ListBucketVersions on the document bucket is needed",
+    "permissions": "correct `access` in the vault's .ragdrop.json; docs/access.md has the rules",
     "index": "is INDEX_URL right, is it up? OpenSearch 2.19 or 3.x with the k-NN plugin is needed",
     "dimension": "is REGISTRY_TABLE right?",
     "embeddings": "is EMBEDDING_URL right, is it up, and has it EMBEDDING_MODEL with EMBEDDING_DIMENSION?",
