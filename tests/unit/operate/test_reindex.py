@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Tenant
-from ragdrop.errors import ConflictError, DatabaseError, EmbeddingServiceError
+from ragdrop.errors import ConflictError, DatabaseError, EmbeddingServiceError, ObjectStoreError
 from tests.world import TENANT, World
 
 TEXT = "\n\n".join(f"Paragraph {n} tells of the lighthouse keeper and the tide at mark {n}." for n in range(40))
@@ -119,6 +119,31 @@ def test_an_ingest_that_began_before_the_reindex_still_reaches_the_new_index(wor
     world.changed("team/a.md")
 
     world.app.operate.reindex.run(TENANT, smaller_chunks(world))
+    look_again(world)
+    assert world.texts("tide") == ["The tide is high."]
+
+
+def test_an_ingest_that_failed_behind_its_activation_reaches_the_new_index_when_its_message_comes_again(
+    world: World,
+) -> None:
+    world.put("team/a.md", "The tide is high.", ingest=False)
+    refresh, activate = world.index.refresh, world.registry.activate
+
+    def switch_first(*args: object) -> None:
+        world.index.refresh = refresh
+        world.app.operate.reindex.run(TENANT, smaller_chunks(world))
+        refresh(*args)
+
+    def cut_off_behind(*args: object) -> object:
+        world.state.fail_with = ObjectStoreError("S3 is down", service="object_store")
+        return activate(*args)
+
+    world.index.refresh, world.registry.activate = switch_first, cut_off_behind
+    [message] = world.changed("team/a.md")
+    world.state.fail_with, world.registry.activate = None, activate
+
+    assert world.deliver(message) == []
+
     look_again(world)
     assert world.texts("tide") == ["The tide is high."]
 

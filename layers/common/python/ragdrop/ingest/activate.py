@@ -59,12 +59,19 @@ class ActivateRevisions:
             self._note_folder(written.key)
         tenant = self.directory.tenant(written.key.tenant, fresh=True) or written.tenant
         if before is not None and tenant.targets != written.targets:
-            self.index_revision.catch_up(written, tenant, deadline)
+            self.index_revision.catch_up(written.detail, tenant, deadline)
         if before is not None and written.first:  # older chunks are there where the registry was lost
             self._remove_chunks(written.key, tenant, written.detail.revision, deadline)
             return
         # only a document that was promoted can be in the list: the common one saves a write
         self.clean(written.key, tenant, deadline, pointers=before is None or before.promotion_level != "standard")
+
+    def finish(self, head: Head, tenant: Tenant, deadline: Deadline) -> None:
+        """Do again what comes after an activation: the worker that activated *head* was cut off."""
+        detail = self.registry.detail(head.key, head.revision)
+        if detail is not None:
+            self.index_revision.catch_up(detail, tenant, deadline)
+        self.clean(head.key, tenant, deadline)
 
     def _let_wait(self, written: WrittenRevision, deadline: Deadline) -> None:
         """Put a revision into its stage; the tenant then knows of its vault and its type."""
@@ -80,7 +87,7 @@ class ActivateRevisions:
             )
         tenant = self.directory.tenant(key.tenant, fresh=True) or written.tenant
         if staged and tenant.targets != written.targets:
-            self.index_revision.catch_up(written, tenant, deadline)
+            self.index_revision.catch_up(written.detail, tenant, deadline)
         self.clean(key, tenant, deadline)
 
     def go_live(self, head: Head, tenant: Tenant, deadline: Deadline) -> None:

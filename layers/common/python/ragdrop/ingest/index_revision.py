@@ -135,14 +135,15 @@ class IndexRevision:
         targets = tuple(cut.target for cut in prepared.cuts)
         return WrittenRevision(detail, prepared.tenant, targets, first=prepared.first)
 
-    def catch_up(self, written: WrittenRevision, tenant: Tenant, deadline: Deadline) -> None:
-        """Write an activated revision to the indexes that its tenant has got since it was written."""
-        missing = [target for target in tenant.targets if target not in written.targets]
-        saved = self.revisions.open(written.key, written.detail.revision) if missing else None
+    def catch_up(self, detail: Detail, tenant: Tenant, deadline: Deadline) -> None:
+        """Write an activated revision to those indexes of its tenant that do not have it: a reindex began meanwhile."""
+        key, revision = detail.key, detail.revision
+        missing = [each for each in tenant.targets if self.revisions.chunk_count(key, revision, each.name) is None]
+        saved = self.revisions.open(key, revision) if missing else None
         copy_revision = CopyRevision(revisions=self.revisions, write_chunks=self.write_chunks)
         for target in missing:
             if saved is not None:
-                copy_revision(saved, written.detail.facts, tenant=tenant, target=target, deadline=deadline)
+                copy_revision(saved, detail.facts, tenant=tenant, target=target, deadline=deadline)
 
     def _parsed(
         self, claimed: Head, found: CurrentVersions, tenant: Tenant, deadline: Deadline

@@ -119,12 +119,13 @@ class ReconcileKey:
         return self._claim(case, head, current, found, self._claim_for(case, found, stage, now_s))
 
     def _leave(self, case: _Case, head: Head, *, is_current: bool) -> None:
-        """Finish the clean-up of a message that was cut off after its activation.
+        """Finish what a message that was cut off after its activation had left to do; any message during a reindex.
 
         Raises DatabaseError: a version below the current one is being indexed: the message comes again for the current.
         """
-        if head.live_revision == head.revision and head.message_id == case.delivery.message_id:
-            self.live.clean(case.key, case.tenant, case.deadline)
+        again = head.message_id == case.delivery.message_id or len(case.tenant.targets) > 1
+        if head.live_revision == head.revision and again:
+            self.live.finish(head, case.tenant, case.deadline)
         if not is_current:
             raise DatabaseError("a version below one that waits is being indexed", service="registry")
 

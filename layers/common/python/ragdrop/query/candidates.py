@@ -99,6 +99,10 @@ def find_candidates(
         limit = MAX_CANDIDATES
         queries = [replace(query, without=frozenset(lost), limit=limit) for query in queries]
         answers, heads = _round(view, queries, request, tenant, deadline, timer)
+    overtaken = _overtaken(answers, heads)
+    if overtaken and view.moved_on(overtaken, deadline):  # replaced since the search began: what is new is not found
+        view.ready(tenant.index, queries, deadline)
+        answers, heads = _round(view, queries, request, tenant, deadline, timer)
     scopes, of_critical = answers[: len(queries)], answers[len(queries) :]
     near = merged_hits([found.vector for found in scopes])
     worded = merged_hits([found.lexical for found in scopes])
@@ -122,7 +126,7 @@ def _dropped(hits: Sequence[Hit], heads: Heads) -> list[Hit]:
 
 
 def _raise_if_index_is_lost(view: View, tenant: Tenant, deadline: Deadline) -> None:
-    """Raise where the index holds nothing of a tenant that has live documents: three reads, where no hit came back.
+    """Raise where the index holds nothing of a tenant that has live documents: up to three reads, without any hit.
 
     The counters may be too high until the next sweep, so a live document is looked for.
 
@@ -131,7 +135,7 @@ def _raise_if_index_is_lost(view: View, tenant: Tenant, deadline: Deadline) -> N
         IndexMovedError: The tenant has left the index that was searched, which may have been dropped.
         DatabaseError: The registry or the index did not answer.
     """
-    now = view.registry.tenant(tenant.name) if tenant.documents else None  # the cached one may be seconds old
+    now = view.registry.tenant(tenant.name)  # the cached one may be seconds old
     if now is None or not now.documents:
         return
     if now.index != tenant.index:
@@ -173,6 +177,13 @@ def _starved(answers: Sequence[Candidates], heads: Heads, asked: int, limit: int
     was_full = any(asked in {len(found.vector), len(found.lexical)} for found in answers)
     hits = [hit for found in answers for hit in (*found.vector, *found.lexical)]
     return was_full and len({hit.key for hit in verified(hits, heads.found)}) < limit
+
+
+def _overtaken(answers: Sequence[Candidates], heads: Heads) -> set[DocumentKey]:
+    """The live documents of which hits came back, and none of the live revision."""
+    hits = [hit for found in answers for hit in (*found.vector, *found.lexical)]
+    live = {key for key, head in heads.found.items() if head.live_revision is not None}
+    return {hit.key for hit in hits} & live - {hit.key for hit in verified(hits, heads.found)}
 
 
 def _raise_if_none_answered(scopes: Sequence[Candidates]) -> None:

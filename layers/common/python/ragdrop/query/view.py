@@ -71,6 +71,11 @@ class View:
         del name, deadline
         return True
 
+    def moved_on(self, keys: Collection[DocumentKey], deadline: Deadline) -> bool:
+        """Whether one of the documents changed since the view began; from here on the view is of this moment."""
+        del keys, deadline
+        return False
+
     def ready(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> None:
         """Do what a search can do before its vector is known."""
         self.index.ready(index, deadline, queries=queries)
@@ -257,6 +262,13 @@ class LiveView(View):
     def ready(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> None:
         """Do what a search can do before its vector is known, at the counts of this view."""
         self.index.ready(index, deadline, self.change_counts(index.tenant, deadline), queries)
+
+    def moved_on(self, keys: Collection[DocumentKey], deadline: Deadline) -> bool:
+        """Whether one of the documents changed since the counts were read; they are read again."""
+        before = dict(self._counts)
+        for tenant in before:
+            self._counts[tenant] = self.registry.change_counts(tenant, deadline)
+        return any(before[key.tenant].stamp(key) != self._counts[key.tenant].stamp(key) for key in keys)
 
     def change_counts(self, tenant: str, deadline: Deadline) -> ChangeCounts:
         """The counts that this view goes by, read when they are first needed."""
