@@ -18,7 +18,7 @@ ENVS = .venv/.ready $(patsubst %,.local/env/%/.ready,ministack sam models schema
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down build cost deploy adopt destroy rehearse status test test-rest test-all test-long test-unit test-other drill pr lint hooks goals format docs wheel bench bench-env bench-quick bench-quality load invoke reader-train reader-eval lock clean
+.PHONY: help setup demo up down build cost deploy adopt destroy rehearse status test test-rest test-all test-long test-unit test-other simulate drill pr lint hooks goals format docs wheel bench bench-env bench-quick bench-quality load invoke reader-train reader-eval lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -59,20 +59,26 @@ status: setup ## show what runs and where
 
 PYTEST = RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bin/python -m pytest
 test: setup ## tests of every kind, live stacks included; eight minutes on two cores
-	@$(PYTEST) -n 3 -m "not long and not histories"
+	@$(PYTEST) -n 3 -m "not long"
 
-test-rest: setup .local/env/peer-langchain/.ready .local/env/peer-llama_index/.ready .local/adapter/.ready ## what "make test" leaves out: stacks with other settings, outages, large files, 500 random histories
-	@RAGDROP_STATEFUL_EXAMPLES=500 $(PYTEST) -n 3 -m "long or histories"
+test-rest: setup .local/env/peer-langchain/.ready .local/env/peer-llama_index/.ready .local/adapter/.ready ## what "make test" leaves out: stacks with other settings, outages, large files, planted bugs
+	@$(PYTEST) -n 3 -m long
 
 test-all: test test-rest ## both, half an hour
 
-test-long: setup .local/env/llamacpp/.ready .local/env/load/.ready ## what takes too long for every day: OpenSearch 2.19 (JDK 17), 10,000 random histories, whole outages, soak, load
+test-long: setup .local/env/llamacpp/.ready .local/env/load/.ready ## what takes too long for every day: OpenSearch 2.19 (JDK 17), 1,000,000 simulated operations, whole outages, soak, load
 	@RAGDROP_LLAMA_CPP_PYTHON="$(CURDIR)/.local/env/llamacpp/bin/python" .venv/bin/python -m pytest tests/integration/test_llama_cpp.py
 	@RAGDROP_OPENSEARCH_RELEASE=2.19.0 .venv/bin/python -m pytest tests/contract tests/opensearch tests/bucketindex -k "index or opensearch or reindex"
-	@RAGDROP_STATEFUL_EXAMPLES=10000 .venv/bin/python -m pytest tests/functions/test_any_order_any_failure.py
+	@RAGDROP_STATEFUL_EXAMPLES=40 .venv/bin/python -m pytest tests/functions/test_any_order_any_failure.py
+	@$(MAKE) --silent simulate OPS=1000000
 	@RAGDROP_WHOLE=1 .venv/bin/python -m pytest tests/integration -k "outage_embedding or queries_during or vault_nuget or large_file"
 	@.venv/bin/python -m benchmarks.soak --minutes 10
 	@.venv/bin/python -m benchmarks.load
+
+SEED ?= $(shell date +%s)
+OPS ?= 100000
+simulate: setup ## whole functions over simulated AWS, with crashes, conflicts and lost events: make simulate SEED=7 OPS=1000000
+	@.venv/bin/python -m tests.simulation --seed $(SEED) --ops $(OPS) --processes 2
 
 QUICK = -m pytest -n 2 -m "not long" tests/unit tests/architecture tests/readers tests/groundcheck
 test-unit: setup ## the quick tests, under a minute: no stack, no network

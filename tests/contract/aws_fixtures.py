@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -54,9 +55,11 @@ from testing.memory_telemetry import (
 )
 from tests.aws.call_shapes import SHAPES
 from tests.aws.witnesses import endpoint_of
+from tests.simulation.services import SimulatedBucket, SimulatedQueue
 from tests.stacks import shared_stack
 
 ENGINES = ("memory", "aws", "emulator", "witness")
+SIMULATED = "simulated"  # the services of tests/simulation
 STORE_ENGINES = ("memory", "aws", "emulator")  # nothing else speaks S3 as these two do: they are each other's witness
 REGION = "eu-central-1"
 TURN = threading.Lock()
@@ -246,8 +249,10 @@ def visited_engine(engine: str) -> Iterator[VisitedCache]:
 @contextmanager
 def store_engine(engine: str, *, versioned: bool = True) -> Iterator[StoreEngine]:
     """A bucket of its own; the stack's would start ingest."""
-    if engine == "memory":
-        memory = MemoryObjectStore()
+    if engine in {"memory", SIMULATED}:
+        memory = (
+            MemoryObjectStore() if engine == "memory" else SimulatedBucket("documents", time.time, lambda _key: None)
+        )
         yield StoreEngine(memory, memory.remove_version)
         return
     with clients(engine) as make:
@@ -274,6 +279,20 @@ def queue_engine(engine: str) -> Iterator[QueueEngine]:
     if engine == "memory":
         memory = MemoryMessageQueue()
         yield QueueEngine(memory, memory.receive, lambda: deliveries(memory.event()), memory.dead.append)
+        return
+    if engine == SIMULATED:
+        simulated = SimulatedQueue(time.time, visibility_s=0.0, max_receives=100)
+
+        def taken() -> list[Delivery]:
+            waiting = [*simulated.visible(bulk=False), *simulated.visible(bulk=True)]
+            return deliveries(simulated.receive(waiting[:10]))
+
+        yield QueueEngine(
+            simulated,
+            lambda: [(each.receipt_handle, json.loads(each.body)["key"]) for each in taken()],
+            taken,
+            simulated.give_up,
+        )
         return
     with clients(engine) as make:
         client = make("sqs")

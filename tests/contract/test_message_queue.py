@@ -12,10 +12,10 @@ from ragdrop.errors import ConfigurationError, QueueError
 from ragdrop.ports.message_queue import Change, Continuation, Delivery, MergeRequest
 from ragdrop.stores.sqs_queue import SqsMessageQueue
 from testing.memory_message_queue import MemoryMessageQueue
-from tests.contract.aws_fixtures import ENGINES, QueueEngine, clients, queue_engine
+from tests.contract.aws_fixtures import ENGINES, SIMULATED, QueueEngine, clients, queue_engine
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=(*ENGINES, SIMULATED))
 def engine(request: pytest.FixtureRequest) -> Iterator[QueueEngine]:
     with queue_engine(request.param) as made:
         yield made
@@ -127,6 +127,15 @@ def test_a_message_without_delay_comes_back_at_once(engine: QueueEngine) -> None
     engine.queue.retry_after(received(handle), 0)
 
     assert [key for _, key in engine.receive()] == ["acme/team/a.md"]
+
+
+def test_a_message_that_nobody_acknowledged_is_given_again_with_another_receipt(engine: QueueEngine) -> None:
+    engine.queue.send("acme/team/a.md")
+
+    first, second = engine.deliver(), engine.deliver()
+
+    assert [each.changes for each in first] == [each.changes for each in second]
+    assert [each.message_id for each in first] == [each.message_id for each in second]
 
 
 def test_many_keys_arrive_each_once(engine: QueueEngine) -> None:

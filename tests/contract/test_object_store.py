@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from ragdrop.errors import ObjectStoreError, PreconditionFailedError
 from ragdrop.stores.s3_objects import decoded_metadata, encoded_metadata
 from testing.memory_object_store import MemoryObjectStore
-from tests.contract.aws_fixtures import STORE_ENGINES, StoreEngine, store_engine
+from tests.contract.aws_fixtures import SIMULATED, STORE_ENGINES, StoreEngine, store_engine
 
 KEY = "acme/team/notes/größe + 1 😀.md"
 
 
-@pytest.fixture(params=STORE_ENGINES)
+@pytest.fixture(params=(*STORE_ENGINES, SIMULATED))
 def engine(request: pytest.FixtureRequest) -> Iterator[StoreEngine]:
     with store_engine(request.param) as made:
         yield made

@@ -1,4 +1,4 @@
-"""Where random histories happen: on the fakes, or on the real adapters over moto."""
+"""Where random histories happen: on the real adapters over moto."""
 
 from __future__ import annotations
 
@@ -10,34 +10,10 @@ import boto3
 
 from ragdrop.stores.dynamodb.registry_table import DynamoDbManifests, DynamoDbRegistry
 from ragdrop.stores.s3_objects import S3ObjectStore
-from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_object_store import MemoryObjectStore
-from testing.memory_registry import MemoryRegistry
 from tests.contract.aws_fixtures import table_definition
 
 REGION = "us-east-1"
-
-
-class InMemory:
-    """The fakes, which keep the contracts of the real adapters and are a hundred times as fast."""
-
-    def ports(self) -> dict[str, Any]:
-        """A fresh set for one history."""
-        self._documents = MemoryObjectStore("documents")
-        return {
-            "documents": self._documents,
-            "state": MemoryObjectStore("state"),
-            "registry": MemoryRegistry(),
-            "index": MemoryChunkIndex(),
-        }
-
-    def newest(self, key: str) -> tuple[str, bool] | None:
-        """The newest version of a key and whether it is a delete marker."""
-        return self._documents.newest(key)
-
-    def purge(self, key: str, version_id: str) -> None:
-        """Remove a version for good."""
-        self._documents.remove_version(key, version_id)
 
 
 class InMoto:

@@ -1,8 +1,9 @@
 """Whatever order events come in and wherever a worker dies, answers are true and the end is the bucket.
 
-Random histories over real adapters (S3 and DynamoDB by moto, the bucket index): puts, overwrites, deletes, restores,
-sidecars, purged versions; events duplicated and reordered; merges of segments; a crash before or after any call of any
-port.  Two environments answer, each with what it holds of earlier searches.
+A few random histories over real adapters (S3 and DynamoDB by moto, the bucket index): puts, overwrites, deletes,
+restores, sidecars, purged versions; events duplicated and reordered; merges of segments; a crash before or after any
+call of any port.  Two environments answer, each with what it holds of earlier searches.  `tests/simulation` tries
+thousands, with functions that run beside each other; these keep it honest, as they are on the adapters.
 """
 
 from __future__ import annotations
@@ -34,18 +35,16 @@ from ragdrop.domain.documents import Status, name_of
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Query
 from ragdrop.ingest.reconcile_rules import LEASE_S
-from ragdrop.ingest.revision_store import PART_CHARACTERS, RevisionStore
+from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ports.message_queue import Delivery
 from ragdrop.ports.registry import HopLimits
 from tests.faults.crashes import Countdown, Crash, Fragile
-from tests.functions.history_backends import InMemory, InMoto
+from tests.functions.history_backends import InMoto
 from tests.world import World
 
-EXAMPLES = int(os.environ.get("RAGDROP_STATEFUL_EXAMPLES", "500"))
-ON_ADAPTERS = int(os.environ.get("RAGDROP_STATEFUL_EXAMPLES", "40"))  # each takes two seconds there
+EXAMPLES = int(os.environ.get("RAGDROP_STATEFUL_EXAMPLES", "2"))  # each takes two seconds
 SEED = int(os.environ["RAGDROP_HISTORIES_SEED"])  # set by tests/conftest.py, and printed at the start of the run
 STEPS = 20
-PARTS = 4  # of the examples on real adapters, which run beside each other
 PATHS = ("team/a.md", "team/b.md")
 paths = st.sampled_from(PATHS)
 _numbers = itertools.count(1)
@@ -54,18 +53,16 @@ _numbers = itertools.count(1)
 class Histories(RuleBasedStateMachine):
     """One history of one tenant with two documents."""
 
-    backend: InMemory | InMoto
+    backend: InMoto
 
     @initialize()
     def begin(self) -> None:
         """A new tenant with nothing in it."""
         self.countdown = Countdown()
         fragile: dict[str, Any] = {name: Fragile(port, self.countdown) for name, port in self.backend.ports().items()}
-        size = 900 if isinstance(self.backend, InMemory) else PART_CHARACTERS  # a document of two pages has parts
-        revisions = RevisionStore(fragile["state"], part_characters=size)
+        revisions = RevisionStore(fragile["state"])
         patient = HopLimits(idle_hops=1_000)  # workers die more often here than a document may need
-        if isinstance(self.backend, InMoto):
-            fragile |= dict.fromkeys(("index", "bucket_index"), self.bucket_index(fragile, self.backend.folder))
+        fragile |= dict.fromkeys(("index", "bucket_index"), self.bucket_index(fragile, self.backend.folder))
         self.world = World(f"tenant-{next(_numbers)}", revisions=revisions, hop_limits=patient, **fragile)
         self.second_reader = compose(self.world.app.ports)  # an environment that holds what it read at other times
         self.waiting: list[Delivery] = []
@@ -186,7 +183,6 @@ class Histories(RuleBasedStateMachine):
         finally:
             self.countdown.disarm()
 
-    @precondition(lambda self: isinstance(self.backend, InMoto))
     @rule(calls=st.integers(0, 25), after=st.booleans(), twice=st.booleans())
     def merge(self, calls: int, *, after: bool, twice: bool) -> None:
         """Segments become one; the worker dies at some call, or another one does the same meanwhile."""
@@ -262,8 +258,7 @@ class Histories(RuleBasedStateMachine):
             assert (head.status, head.live_version_id) == (Status.INDEXED, current.version_id)
             assert head.live_sidecar_version_id == (sidecar.version_id if sidecar else None)
             expected += head.chunk_count
-        if isinstance(self.backend, InMoto):
-            self.merged()
+        self.merged()
         assert self.world.chunk_count() == expected
         listed, named = self.pointers()
         assert named == {path for path in PATHS if self.world.documents.head(self.world.key(path).s3_key)}
@@ -304,26 +299,15 @@ def moto(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[InMoto]:
         yield InMoto(tmp_path)
 
 
-def check(backend: InMemory | InMoto, examples: int, *, start: int = SEED) -> None:
-    """Run histories; a failing one is printed with the blob that repeats it."""
-    Histories.backend = backend
+def test_on_the_real_adapters_answers_are_true_in_every_history_and_its_end_is_the_bucket(moto: InMoto) -> None:
+    Histories.backend = moto
     run_state_machine_as_test(
-        seed(start)(Histories),
+        seed(SEED)(Histories),
         settings=settings(
-            max_examples=examples,
+            max_examples=EXAMPLES,
             stateful_step_count=STEPS,
             deadline=None,
-            print_blob=True,
+            print_blob=True,  # repeats a history that failed
             suppress_health_check=list(HealthCheck),
         ),
     )
-
-
-def test_answers_are_true_in_every_history_and_its_end_is_the_bucket() -> None:
-    check(InMemory(), EXAMPLES)
-
-
-@pytest.mark.histories
-@pytest.mark.parametrize("part", range(PARTS))
-def test_so_they_are_on_the_real_adapters(moto: InMoto, part: int) -> None:
-    check(moto, ON_ADAPTERS // PARTS, start=SEED + part)

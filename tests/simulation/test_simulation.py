@@ -1,0 +1,53 @@
+"""The simulation finds what is planted, and is the same history each time that it is asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.simulation.mutants import MUTANTS, Mutant, changed
+
+ROOT = Path(__file__).parents[2]
+PLANTED = "a tombstone comes late: a delete answers before it"
+
+
+def simulate(*options: str) -> subprocess.CompletedProcess[str]:
+    """A process of its own: the simulation has a clock, and chance, for all of it."""
+    command = [sys.executable, "-m", "tests.simulation", *options]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_in_some_universes_every_answer_is_true() -> None:
+    done = simulate("--ops", "12000")
+
+    assert done.returncode == 0, done.stdout[-8_000:] + done.stderr
+
+
+def test_a_planted_bug_is_found_shrunk_and_repeated_to_the_byte_by_its_seed() -> None:
+    found = simulate("--mutant", PLANTED, "--ops", "100000", "--tries", "30")
+    assert found.returncode == 1, found.stdout + found.stderr
+
+    seed = found.stdout.partition(":")[0].removeprefix("seed ")
+    again = simulate("--mutant", PLANTED, "--seed", seed, "--only", "--tries", "30")
+
+    assert again.stdout == found.stdout
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_text_of_every_planted_bug_is_in_the_code(mutant: Mutant) -> None:
+    spec = find_spec(mutant.module)
+
+    assert spec is not None
+    assert spec.origin is not None
+    assert changed(Path(spec.origin).read_text("utf-8"), mutant)
+
+
+@pytest.mark.long
+def test_every_planted_bug_is_caught() -> None:
+    done = simulate("--mutants", "--ops", "120000")
+
+    assert done.returncode == 0, done.stdout
