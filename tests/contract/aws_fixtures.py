@@ -55,6 +55,7 @@ from testing.memory_telemetry import (
 )
 from tests.aws.call_shapes import SHAPES
 from tests.aws.witnesses import endpoint_of
+from tests.simulation.dynamodb import SimulatedDynamoDb
 from tests.simulation.services import SimulatedBucket, SimulatedQueue
 from tests.stacks import shared_stack
 
@@ -151,6 +152,9 @@ def clients(engine: str) -> Iterator[Callable[[str], Any]]:
 @contextmanager
 def table_engine(engine: str, resource: str) -> Iterator[tuple[str, Any]]:
     """Name and client of a table that is as the template defines *resource*; on the emulator the stack's own."""
+    if engine == SIMULATED:
+        yield resource, SimulatedDynamoDb(time.time)
+        return
     with clients(engine) as make:
         client = make("dynamodb")
         if engine == "emulator":
@@ -285,7 +289,7 @@ def queue_engine(engine: str) -> Iterator[QueueEngine]:
 
         def taken() -> list[Delivery]:
             waiting = [*simulated.visible(bulk=False), *simulated.visible(bulk=True)]
-            return deliveries(simulated.receive(waiting[:10]))
+            return deliveries(simulated.batch(waiting[:10]))
 
         yield QueueEngine(
             simulated,

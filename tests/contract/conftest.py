@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from ragdrop.ports.registry import Registry
-from tests.contract.aws_fixtures import ENGINES, registry_engine
+from tests.contract.aws_fixtures import ENGINES, SIMULATED, registry_engine
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=(*ENGINES, SIMULATED))
 def registry(request: pytest.FixtureRequest) -> Iterator[Registry]:
     """Each registry, the fake first."""
     with registry_engine(request.param) as made:

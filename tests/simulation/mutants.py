@@ -78,10 +78,16 @@ MUTANTS: Sequence[Mutant] = (
         "if head is None or there is not None:  # None",
     ),
     Mutant(
-        "an activation is not of the last claim",
-        "testing.memory_registry",
-        "return head.revision == revision and head.status in {Status.PENDING, Status.STAGED}",
-        "return head.revision >= revision and head.status in {Status.PENDING, Status.STAGED}",
+        "an activation is not on condition of its revision",
+        "ragdrop.stores.dynamodb.document_items",
+        'expected = {"revision": revision, "status": before.status}',
+        'expected = {"status": before.status}',
+    ),
+    Mutant(
+        "a change is not counted",
+        "ragdrop.stores.dynamodb.document_items",
+        'additions={f"{SLOT}{slot}": 1}',
+        'additions={f"{SLOT}{slot}": 0}',
     ),
     # Search and its caches
     Mutant(

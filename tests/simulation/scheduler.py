@@ -22,6 +22,10 @@ PLAIN = {"is_bulk", "drops_superseded", "merge_is_due", "damaged"}  # methods of
 MAX_TRACE = 4_000  # lines of a trace that are kept
 
 
+Broken = Callable[[str, bool], Exception]
+"""The error of a call that failed: its label, and whether it took effect."""
+
+
 class Crash(BaseException):
     """The environment is gone: nothing catches this, nothing cleans up."""
 
@@ -168,7 +172,7 @@ class Scheduler:
         """The actors that do not sleep."""
         return [actor for actor in self.actors if actor.wakes_s <= CLOCK.now_s]
 
-    def call(self, label: str, make: Callable[[], Any], broken: Callable[[], Exception] | None) -> Any:
+    def call(self, label: str, make: Callable[[], Any], broken: Broken | None) -> Any:
         """One call of a port, for the current actor; outside of any it is made at once."""
         actor = self.current
         if actor is None:
@@ -187,14 +191,14 @@ class Scheduler:
             self._die(actor, f"before {label}")
         if outcome is Outcome.ERROR_BEFORE and broken is not None:
             self.note(f"{actor.name} {label} fails")
-            raise broken()
+            raise broken(label, False)
         result = make()
         self.note(f"{actor.name} {label}")
         if outcome is Outcome.CRASH_AFTER:
             self._die(actor, f"after {label}")
         if outcome is Outcome.ERROR_AFTER and broken is not None:
             self.note(f"{actor.name} {label} took effect, and seems to fail")
-            raise broken()
+            raise broken(label, True)
         return result
 
     def _die(self, actor: Actor, where: str) -> None:
@@ -221,9 +225,7 @@ class Scheduler:
 class Simulated:
     """A port of which every call is the scheduler's."""
 
-    def __init__(
-        self, name: str, port: Any, scheduler: Scheduler, broken: Callable[[], Exception] | None = None
-    ) -> None:
+    def __init__(self, name: str, port: Any, scheduler: Scheduler, broken: Broken | None = None) -> None:
         self._name, self._port, self._scheduler, self._broken = name, port, scheduler, broken
 
     def __getattr__(self, name: str) -> Any:

@@ -86,12 +86,12 @@ class SimulatedQueue(MemoryMessageQueue):
         self._clock = clock
         self._number = 0
 
-    def event(self, key: str, sequencer: str, delay_s: float) -> None:
+    def report(self, key: str, sequencer: str, delay_s: float) -> None:
         """S3 reports a change of *key*."""
         found = {"key": quote_plus(key, safe="/"), "sequencer": sequencer}
         self._add(json.dumps({"Records": [{"s3": {"object": found}}]}), delay_s=delay_s)
 
-    def receive(self, chosen: list[Message]) -> Mapping[str, Any]:
+    def batch(self, chosen: list[Message]) -> Mapping[str, Any]:
         """The event of a batch of *chosen* messages, which nobody else sees until their time is over."""
         records = []
         for message in chosen:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from botocore.exceptions import ClientError, ReadTimeoutError
+
 from bucketindex.index import BucketChunkIndex
 from ragdrop.api.apis import generate_api, search_first_api
 from ragdrop.app import App, Ports, compose
@@ -20,6 +22,7 @@ from ragdrop.config import Settings
 from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
+from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import (
     CallerError,
     DatabaseError,
@@ -33,10 +36,9 @@ from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.models.prompts import JinjaPrompter
 from ragdrop.ports.message_queue import deliveries
 from ragdrop.ports.registry import HopLimits
+from ragdrop.stores.dynamodb.registry_table import DynamoDbManifests, DynamoDbRegistry
 from testing.memory_breakers import MemoryBreakers
 from testing.memory_chunk_index import MemoryChunkIndex
-from testing.memory_manifests import MemoryManifests
-from testing.memory_registry import MemoryRegistry
 from testing.memory_services import MemoryMetrics, MemoryModelList, MemoryWiring
 from testing.memory_telemetry import (
     MemoryReceipts,
@@ -46,6 +48,7 @@ from testing.memory_telemetry import (
     MemoryVisitedCache,
 )
 from testing.models import HashingEmbedder, ScriptedChatModel
+from tests.simulation.dynamodb import SimulatedDynamoDb
 from tests.simulation.model import WORD, Model, Violation
 from tests.simulation.process import CLOCK, START_S
 from tests.simulation.scheduler import Actor, Choices, Scheduler, Simulated, Weather
@@ -207,20 +210,25 @@ class Universe:
 
     def _services(self) -> None:
         def simulated(name: str, port: Any, error: type[DependencyError] | None, service: str = "") -> Any:
-            broken = None if error is None else lambda: error("simulated", service=service)
+            broken = None if error is None else lambda _label, _after: error("simulated", service=service)
             return Simulated(name, port, self.scheduler, broken)
+
+        def lags() -> bool:
+            return self.scheduler.current is not None and not self.scheduler.is_calm and self.choices.chance(0.2)
 
         self.bucket = SimulatedBucket("documents", CLOCK, self.changed)
         self.queue = SimulatedQueue(CLOCK)
-        self.registry = MemoryRegistry()
+        tables = SimulatedDynamoDb(CLOCK, lags)
+        self.registry = DynamoDbRegistry("registry", tables)
+        dynamodb = Simulated("dynamodb", tables, self.scheduler, broken_table)
         self.floors_at_reply: dict[Actor | None, dict[str, int]] = {}
         self.chat = ScriptedChatModel(self._reply)
         index = MemoryChunkIndex()
         self.ports: dict[str, Any] = {
             "documents": simulated("s3", self.bucket, ObjectStoreError, "object_store"),
             "state": simulated("state", SimulatedBucket("state", CLOCK), ObjectStoreError, "object_store"),
-            "registry": simulated("registry", self.registry, DatabaseError, "registry"),
-            "manifests": simulated("manifests", MemoryManifests(), DatabaseError, "registry"),
+            "registry": DynamoDbRegistry("registry", dynamodb),
+            "manifests": DynamoDbManifests("registry", dynamodb),
             "queue": simulated("sqs", self.queue, QueueError, "queue"),
             "embedder": simulated("embedder", HashingEmbedder(DIMENSION), EmbeddingServiceError, "embedding"),
             "chat": simulated("chat", self.chat, GenerationError, "chat"),
@@ -334,9 +342,9 @@ class Universe:
         if not calm and choices.chance(weather.lost_event):
             self.scheduler.note(f"the event of {key} is lost")
             return
-        self.queue.event(key, f"{self.sequence:018X}", 0.0)
+        self.queue.report(key, f"{self.sequence:018X}", 0.0)
         if not calm and choices.chance(weather.second_event):
-            self.queue.event(key, f"{self.sequence:018X}", float(choices.pick(100)))
+            self.queue.report(key, f"{self.sequence:018X}", float(choices.pick(100)))
 
     # Steps of users and of the world
 
@@ -469,7 +477,7 @@ class Universe:
         free = [each for each in self.environments if each.kind == "ingest" and not each.is_busy]
         if not free and sum(each.kind == "ingest" for each in self.environments) >= AT_ONCE["ingest"]:
             return
-        event = self.queue.receive(chosen)
+        event = self.queue.batch(chosen)
 
         def work(environment: Environment, ends_s: float) -> None:
             deadline = Deadline(ends_s - 5.0, clock=CLOCK)
@@ -494,7 +502,7 @@ class Universe:
 
         def work(environment: Environment, _ends_s: float) -> None:
             reindex = environment.app.operate.reindex
-            tenant = self.registry._tenants["acme"]
+            tenant = self.tenant("acme")
             if tenant.previous is not None:
                 reindex.drop_previous("acme")
             else:
@@ -597,7 +605,7 @@ class Universe:
     def compare(self) -> None:
         """Registry and index equal the bucket."""
         for key in PATHS:
-            head = self.registry._heads.get(DocumentKey.parse(key))
+            head = self.registry.head(DocumentKey.parse(key))
             there = self.bucket.head(key)
             if there is None:
                 if head is not None and (head.status is not Status.DELETED or head.live_revision is not None):
@@ -612,11 +620,25 @@ class Universe:
     def compare_counts(self) -> None:
         """What was counted is what is there."""
         for name in ("acme", "other"):
-            tenant = self.registry._tenants[name]
-            live = [each for each in self.registry._heads.values() if each.live_revision is not None]
-            count = sum(each.key.tenant == name for each in live)
-            if tenant.documents != count:
-                raise Violation(f"miscounted {name} has {count} documents, {tenant.documents} were counted")
+            heads = [self.registry.head(DocumentKey.parse(key)) for key in PATHS if key.startswith(f"{name}/")]
+            count = sum(head is not None and head.live_revision is not None for head in heads)
+            if self.tenant(name).documents != count:
+                raise Violation(f"miscounted {name} has {count} documents, not {self.tenant(name).documents}")
+
+    def tenant(self, name: str) -> Tenant:
+        """A tenant's item, read past the scheduler."""
+        tenant = self.registry.tenant(name)
+        assert tenant is not None
+        return tenant
+
+
+def broken_table(label: str, took_effect: bool) -> Exception:
+    """What botocore raises: a transaction may meet another one, and any call may be answered by nobody."""
+    if label.endswith("transact_write_items") and not took_effect:
+        reasons = [{"Code": "TransactionConflict"}]
+        error = {"Code": "TransactionCanceledException", "Message": "simulated"}
+        return ClientError({"Error": error, "CancellationReasons": reasons}, "TransactWriteItems")
+    return ReadTimeoutError(endpoint_url="https://dynamodb")
 
 
 def shown(head: Head | None) -> str:
