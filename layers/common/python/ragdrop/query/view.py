@@ -135,6 +135,13 @@ class ReadableView(View):
         """The counts that the view goes by."""
         return self._view.change_counts(tenant, deadline)
 
+    def moved_on(self, keys: Collection[DocumentKey], deadline: Deadline) -> bool:
+        """Whether one of the documents changed since the view began; the rules are those of this moment from here."""
+        moved = self._view.moved_on(keys, deadline)
+        with self._lock:
+            self._readable = None
+        return moved
+
     def promoted(self, tenant: str, deadline: Deadline) -> list[Promoted]:
         """The important and critical documents, without those whose path a rule hides."""
         readable, found = self.readable(deadline), self._view.promoted(tenant, deadline)
