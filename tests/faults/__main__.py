@@ -15,6 +15,7 @@ from localstack.opensearch import UnavailableError
 from localstack.processes import LaunchError
 from tests.faults import attaching
 from tests.faults.breakers import lines_since
+from tests.faults.carriers import CARRIER_FAULTS, carried
 from tests.faults.cases import FaultCase, cases, expected
 from tests.faults.harness import Harness, harness
 from tests.faults.losses import LOSSES, suffered
@@ -62,14 +63,18 @@ def rows_of(folder: Path, only: str) -> Iterator[tuple[str, list[str]]]:
     """
     chosen = [case for case in cases() if only in case.name]
     lost = [loss for loss in LOSSES if only in loss.name]
+    carrying = [fault for fault in CARRIER_FAULTS if only in fault.name]
     judging = [fault for fault in VERIFIER_FAULTS if only in fault.name]
-    if chosen or lost or judging:
+    if chosen or lost or judging or carrying:
         with harness(folder, Progress()) as made:
             warm_up(made)
             yield from (one_row(made, case) for case in chosen)
             for fault in judging:
                 status = judged(made, fault)
                 yield checked(fault.name, fault.expected, status, as_expected=status.is_as(fault))
+            for broken in carrying:
+                carrier = carried(made, broken)
+                yield checked(broken.name, broken.expected, carrier, as_expected=carrier.is_as(broken))
             for loss in lost:
                 seen = suffered(made, loss)
                 yield checked(loss.name, loss.expected, seen, as_expected=seen.is_as(loss))

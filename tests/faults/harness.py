@@ -23,8 +23,10 @@ from localstack.opensearch import start as start_node
 from localstack.opensearch import stop as stop_node
 from localstack.processes import HOST, LaunchError, Process, await_health, choose_port, start, stop
 from localstack.seed import push, ragdrop_json
-from localstack.services import clean_environment
+from localstack.services import CREDENTIALS, clean_environment
+from tests.bedrock_server import BedrockServer, bedrock_server
 from tests.faults.proxy import FaultProxies, FaultProxy
+from tests.lambda_server import LambdaServer, lambda_server
 from tests.reader_server import reader_server, supporting
 
 SAMPLE = REPOSITORY / "localstack/sample-vault"
@@ -49,6 +51,7 @@ class Harness:
     """What runs: *proxies* by dependency, *apps* and their *logs* by function.
 
     *key* is one of the drill's tenant; *new_key* makes another.  *index_url* is the node itself, past its proxy.
+    *function* and *bedrock* answer for the models' function and Amazon Bedrock, behind proxies of these names.
     *stack* is what stack.json holds, *environment* what the apps run with; *folder* holds their logs, *home* the stack.
     """
 
@@ -62,6 +65,8 @@ class Harness:
     environment: Mapping[str, str]
     folder: Path
     home: Home
+    function: LambdaServer
+    bedrock: BedrockServer
 
     def url(self, function: str) -> str:
         """Where the app of a function answers."""
@@ -92,6 +97,9 @@ def harness(folder: Path, progress: Progress) -> Iterator[Harness]:
         emulator = _port(stack["endpoint_url"])
         before |= {service: proxies.before(emulator) for service in ("dynamodb", "s3")}
         before["reader"] = proxies.before(_port(ending.enter_context(reader_server(supporting)).url))
+        models = ending.enter_context(lambda_server(str(stack["embedding_url"])))
+        bedrock = ending.enter_context(bedrock_server(CREDENTIALS["AWS_SECRET_ACCESS_KEY"]))
+        before |= {"function": proxies.before(_port(models.url)), "bedrock": proxies.before(_port(bedrock.url))}
         environment = _environment(stack, before)
         apps = {}
         for function in ("query", "generate"):
@@ -101,7 +109,9 @@ def harness(folder: Path, progress: Progress) -> Iterator[Harness]:
             ending.callback(stop, apps[function])
         logs = {function: _log(folder, function) for function in apps}
         key = str(stack["api_key"])
-        yield Harness(before, apps, logs, key, lambda: _new_key(home), node.url, stack, environment, folder, home)
+        yield Harness(
+            before, apps, logs, key, lambda: _new_key(home), node.url, stack, environment, folder, home, models, bedrock
+        )
 
 
 @contextmanager
@@ -176,6 +186,8 @@ def _environment(stack: Mapping[str, Any], before: Mapping[str, FaultProxy]) -> 
     for name in SERVERS:
         environment[f"{name.upper()}_URL"] = _through(stack[f"{name}_url"], before[name])
     environment["READER_URL"] = f"http://{HOST}:{before['reader'].port}/v1"
+    environment["AWS_ENDPOINT_URL_LAMBDA"] = f"http://{HOST}:{before['function'].port}"
+    environment["AWS_ENDPOINT_URL_BEDROCK_RUNTIME"] = f"http://{HOST}:{before['bedrock'].port}"
     environment["VERIFIER"] = "vectors"  # unless a row says otherwise
     for service in ("dynamodb", "s3"):
         environment[f"AWS_ENDPOINT_URL_{service.upper()}"] = f"http://{HOST}:{before[service].port}"

@@ -3,6 +3,9 @@
 It deploys by the guide, with models inside the stack, asks, moves to models behind a key, upgrades and goes back,
 deletes the stack, deploys a second one whose models are a fake Bedrock's with the documents of the first, loses its
 index and brings that back.  At the end each command of the guide must have run.
+
+With AWS_ENDPOINT_URL, LOCALSTACK_HOST or EDGE_PORT it runs against the emulator that these name, in which no stack has
+its names yet; its functions know no fake Bedrock, so the second stack has its models inside, too.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from urllib.parse import unquote
 from localstack.build import BUILD_TIMEOUT_S, MODELS_FOR, NATIVE_MODELS
 from localstack.deploy import Emulated, defaults_of, local_api_url, with_concurrency, with_first_parts
 from localstack.home import REPOSITORY, SHARED, TEMPLATE, Home, Progress, read_json
-from localstack.launch_options import BUCKET_URL, LaunchOptions, architecture, python_runtime
+from localstack.launch_options import BUCKET_URL, LaunchOptions, architecture, named_emulator, python_runtime
 from localstack.launcher import Launcher, down
 from localstack.processes import HOST, LaunchError, tail
 from localstack.services import CREDENTIALS, INHERITED, Service, aws_environment, emulator, model_server
@@ -188,7 +191,7 @@ class Rehearsal:
 def started(place: Path, home: Home, progress: Progress, bedrock: BedrockServer) -> tuple[Rehearsal, dict[str, str]]:
     """Start emulator and models; the rehearsal, and the parameters that name models behind a key.
 
-    The functions inherit from the emulator where Bedrock answers.
+    The functions inherit from the emulator that is started where Bedrock answers.
     """
     home.make()
     options = LaunchOptions(None, None, BUCKET_URL, {})
@@ -199,7 +202,8 @@ def started(place: Path, home: Home, progress: Progress, bedrock: BedrockServer)
         reached = {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": bedrock.url}
         return replace(service, environment={**service.environment, **reached})
 
-    aws = aws_environment(f"http://{HOST}:{launcher.start('emulator', emulated).port}")
+    url = named_emulator(os.environ) or f"http://{HOST}:{launcher.start('emulator', emulated).port}"
+    aws = aws_environment(url)
     server = partial(model_server, name="models", options=options)
     served = f"http://{HOST}:{launcher.start('models', server).port}/v1"
     tools, empty = place.parent / "bin", place.parent / "empty-home"
@@ -223,13 +227,13 @@ def started(place: Path, home: Home, progress: Progress, bedrock: BedrockServer)
     return Rehearsal(place, Emulated(aws["AWS_ENDPOINT_URL"], aws), environment, progress), behind_a_key
 
 
-def rehearse(rehearsal: Rehearsal, behind_a_key: Mapping[str, str], bedrock: BedrockServer) -> None:
+def rehearse(rehearsal: Rehearsal, behind_a_key: Mapping[str, str], bedrock: BedrockServer | None) -> None:
     """The whole guide, in its order.
 
     Args:
         rehearsal: What runs it.
         behind_a_key: Parameters that name models behind a key, the same as those of the stack's own function.
-        bedrock: What answers for Amazon Bedrock.
+        bedrock: What answers for Amazon Bedrock; None where the functions do not reach it.
 
     Raises:
         LaunchError: A step failed, or did not do what the guide says.
@@ -276,7 +280,7 @@ def rehearse(rehearsal: Rehearsal, behind_a_key: Mapping[str, str], bedrock: Bed
     run(f"aws cloudformation wait stack-delete-complete --stack-name {STACK}")
     rehearsal.expect("buckets that stayed", len(buckets & rehearsal.buckets()), len(buckets))
     rehearsal.change("samconfig.toml", rf'stack_name = "{STACK}"', f'stack_name = "{SECOND}"')
-    rehearsal.set_parameters(BEDROCK)
+    rehearsal.set_parameters(BEDROCK if bedrock else {})
     rehearsal.deploy_again()
     rehearsal.connect(SECOND, "--replace")
     [old] = [each for each in buckets if each.startswith(f"{STACK}-documents")]
@@ -286,9 +290,10 @@ def rehearse(rehearsal: Rehearsal, behind_a_key: Mapping[str, str], bedrock: Bed
     run("ragdrop sweep")
     rehearsal.ask()
     rehearsal.ask("--no-stream")
-    called = {unquote(path).rpartition("/")[2] for path, _, _ in bedrock.requests}
-    rehearsal.expect("calls of Bedrock", called, {"invoke", "converse", "converse-stream"})
-    rehearsal.expect("calls of Bedrock with a wrong signature", bedrock.refused, 0)
+    if bedrock:
+        called = {unquote(path).rpartition("/")[2] for path, _, _ in bedrock.requests}
+        rehearsal.expect("calls of Bedrock", called, {"invoke", "converse", "converse-stream"})
+        rehearsal.expect("calls of Bedrock with a wrong signature", bedrock.refused, 0)
 
     if not rehearsal.lose_index(SECOND):
         raise LaunchError("the state bucket of the second stack holds no segment")
@@ -333,7 +338,7 @@ def main() -> int:
             home = Home(place.parent / "stacks", "rehearsal")
             cleanup.callback(down, home, Progress(quiet=True))
             rehearsal, behind_a_key = started(place, home, progress, bedrock)
-            rehearse(rehearsal, behind_a_key, bedrock)
+            rehearse(rehearsal, behind_a_key, None if named_emulator(os.environ) else bedrock)
             missing = not_run("\n".join(page.read_text("utf-8") for page in GUIDE), rehearsal.ran)
     except LaunchError as exc:
         sys.stderr.write(f"{exc}\n")
