@@ -254,6 +254,11 @@ def models_for(target: Mapping[str, str]) -> str:
     return os.environ.get(MODELS_FOR) or target["Architecture"]
 
 
+def digest_for(target: Mapping[str, str]) -> str:
+    """The digest of a build for *target*, a runtime and a processor."""
+    return build_digest(target["PythonRuntime"], target["Architecture"], models_for(target))
+
+
 def misbuilt(folder: Path, target: Mapping[str, str]) -> list[str]:
     """Native modules below *folder* that *target*, a runtime and a processor, cannot load."""
     version = target["PythonRuntime"].removeprefix("python").replace(".", "")
@@ -294,7 +299,7 @@ def build_for_aws(environment: str, options: Sequence[str]) -> None:
     elif models in aims:
         sys.stderr.write(f"No {MODELS_PYTHON} is on the PATH: the function models compiles its modules as it starts.\n")
     template = folder / "template.yaml"
-    digest = build_digest(*target.values(), models=for_models)
+    digest = digest_for(target)
     text = with_release(template.read_text("utf-8"), digest[:RELEASE_CHARACTERS])
     template.write_text(pinned(text, target), "utf-8")
     FOR_AWS.write_text(digest)

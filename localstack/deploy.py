@@ -27,9 +27,8 @@ from localstack.build import (
     FOR_AWS,
     RELEASE_CHARACTERS,
     SAM,
-    build_digest,
     build_for_aws,
-    models_for,
+    digest_for,
     run_sam,
     target_of,
     with_release,
@@ -369,7 +368,7 @@ def deploy_to_aws(environment: str, options: Sequence[str]) -> str:
     stack_name = stack_name_in(config, environment, options)
     if found := problems(stack_name, parameters, boto3.Session()):
         raise LaunchError("this deployment would fail:\n- " + "\n- ".join(found))
-    built = build_digest(*target.values(), models=models_for(target))
+    built = digest_for(target)
     if not FOR_AWS.exists() or FOR_AWS.read_text() != built:
         build_for_aws(environment, [])
     template = BUILD / "build/template.yaml"

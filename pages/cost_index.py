@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from math import ceil
 
 from bucketindex.durable_copies import PERIOD_S
-from pages.cost import DAYS, HOURS
+from pages.cost import DAYS
 from ragdrop.operate.costs import DYNAMO_READ, GP3_GB, LAMBDA_GB_S, S3_GB, S3_GET, S3_PUT
 from ragdrop.ports.indexes import SMALL_BYTES
+from ragdrop_cli.costs import HOURS
 
 SIZES, ASKED = (1_000, 100_000, 1_000_000), (0, 1_000, 100_000)  # chunks; questions a day
 

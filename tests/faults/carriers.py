@@ -118,7 +118,7 @@ class SeenCarrier:
         return f"{search}; ask {self.answer.status}{code}; slowest {slowest_s:.1f} s"
 
     def is_as(self, fault: CarrierFault) -> bool:
-        """Whether it is what *fault* should lead to: results where waiting may fix it, and what to do where a question fails."""
+        """Whether it is what *fault* should lead to, with the words that say what to do where a question fails."""
         return (
             self.found.status in ((httpx.codes.OK,) if fault.level else fault.asks)
             and self.found.level == fault.level
