@@ -9,7 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from localstack.build import STRIPPED_FROM_BYTES, build_digest, cache_for, loadable, misbuilt, strip, target_of, trim
+from localstack.build import (
+    MODELS_FOR,
+    NATIVE_MODELS,
+    STRIPPED_FROM_BYTES,
+    build_digest,
+    cache_for,
+    digest_for,
+    loadable,
+    misbuilt,
+    models_for,
+    strip,
+    target_of,
+    trim,
+)
 from localstack.processes import LaunchError
 
 
@@ -107,6 +120,17 @@ def test_a_module_of_another_python_or_processor_is_found(
 def test_a_profile_that_names_a_python_which_is_not_installed_is_refused() -> None:
     with pytest.raises(LaunchError, match=r"python3\.99, which is not on the PATH"):
         target_of({"PythonRuntime": "python3.99"})
+
+
+def test_models_are_built_for_this_machine_where_the_environment_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    target = {"PythonRuntime": "python3.13", "Architecture": "arm64"}
+    monkeypatch.delenv(MODELS_FOR, raising=False)
+    for_lambda = models_for(target), digest_for(target)
+    monkeypatch.setenv(MODELS_FOR, NATIVE_MODELS)
+
+    assert for_lambda[0] == "arm64"
+    assert models_for(target) == NATIVE_MODELS
+    assert digest_for(target) != for_lambda[1]
 
 
 def test_builds_with_and_without_models_are_not_mistaken_for_each_other() -> None:
