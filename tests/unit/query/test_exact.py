@@ -30,6 +30,7 @@ def hit(name: str, text: str) -> Hit:
         ("MB-58", "the last line holds MB-58.", "line 58"),
         ("Explain F.47", "F.47 is the fan.", "F.4 and F.471"),
         ("What does QX7731 mean?", "The code QX-7731 is red.", "QX-77310"),
+        ("什么是模拟LC-34的拔除插头测试?", "模拟LC-34的测试", "模拟LC-341的测试"),
         ("What does § 9 (3) say?", "see §9(3) of the rules", "§ 9 (4) and § 93"),
         ("What is in Art. 15b?", "Article 15b covers it.", "Art. 15 covers it."),
         ("What does Article 7(1)(c) allow?", "Art. 7 (1) (c) allows it", "Art. 7 (1) (d)"),
@@ -166,3 +167,7 @@ def test_plain_questions_name_nothing_exactly(question: str) -> None:
     found = exactness(question, [hit("a.md", "In 1998 people of Paris had a service at night. A store is open.")])
 
     assert (found.holders, found.missing) == (frozenset(), ())
+
+
+def test_a_sentence_without_blanks_is_no_code_because_it_holds_a_year() -> None:
+    assert not exactness("1901年实现了怎样的焊接工艺?", [hit("a.md", "这种工艺在那时实现了。")]).missing

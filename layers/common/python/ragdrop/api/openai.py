@@ -190,7 +190,7 @@ def _begun(stream: Iterator[AskEvent]) -> Iterator[AskEvent]:
     return (event for each in (_result(first), stream) for event in each)
 
 
-def _result(first: Future[AskEvent]) -> Iterator[AskEvent]:
+def _result(first: Future[str | Answer]) -> Iterator[AskEvent]:
     yield first.result()
 
 

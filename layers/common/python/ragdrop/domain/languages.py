@@ -70,7 +70,7 @@ _NO_WORDS = re.compile(
     rf"|(?<![\w'’]){_LETTERS}+(?:[-.:/@\\+#\u2010\u2011]+{_LETTERS}+)+"
     rf"|{_LETTERS}*[\d_]{_LETTERS}*|\b[^\W\d_]\b(?=\s*[-\u2010\u2011]?\d)"
 )
-_UNSPACED = re.compile(
+UNSPACED = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
 )
 
@@ -208,7 +208,7 @@ def segmented(text: str) -> str:
     >>> segmented("糖尿病 and 2型")
     '糖尿 尿病 and 2 型'
     """
-    return text if text.isascii() else _UNSPACED.sub(_pairs, text)
+    return text if text.isascii() else UNSPACED.sub(_pairs, text)
 
 
 def _pairs(run: re.Match[str]) -> str:

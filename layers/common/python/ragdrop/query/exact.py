@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ragdrop.domain.chunks import Hit
+from ragdrop.domain.languages import UNSPACED
 from ragdrop.query.fusion import Fused, by_score, contained_words, content_words
 
 EXACT_RELEVANCE = 0.9
@@ -195,8 +196,10 @@ def exact_terms(question: str) -> tuple[_ExactTerm, ...]:
     ['+49 30 1234567', 'ann@acme.example', '1,250.00 EUR']
     >>> exact_terms("Is the red pump on, and/or the e.g. blue one?")
     ()
+    >>> [term.text for term in exact_terms("什么是模拟LC-34的拔除插头测试?")]
+    ['LC-34']
     """
-    plain = question.translate(_FOLDS)
+    plain = _apart(question.translate(_FOLDS))
     found = [_term(match) for match in _TERMS.finditer(plain)]
     return tuple({term.text: term for term in found if term is not None}.values())
 
@@ -223,8 +226,13 @@ def with_spellings(question: str) -> str:
 
 def fold(text: str) -> str:
     """*text* in one case, with plain blanks and hyphens, and without the escapes of Markdown."""
-    plain = text if text.isascii() else unicodedata.normalize("NFC", text).translate(_FOLDS)
+    plain = text if text.isascii() else _apart(unicodedata.normalize("NFC", text).translate(_FOLDS))
     return (_ESCAPE.sub("", plain) if "\\" in plain else plain).casefold()
+
+
+def _apart(text: str) -> str:
+    """*text* with blanks around what is in a script without them, so that codes and numbers within it have ends."""
+    return UNSPACED.sub(r" \g<0> ", text)
 
 
 def _term(match: re.Match[str]) -> _ExactTerm | None:
