@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from ragdrop.models.prompts import JinjaPrompter
 from ragdrop.ports.answer_services import Prompt, PromptRequest
 
 GOLDEN = Path(__file__).parent / "golden_prompts"
+PROMPTS_PAGE = Path(__file__).parents[3] / "docs" / "prompts.md"
 QUESTION = "How hot may the kiln get?"
 
 
@@ -237,6 +239,22 @@ def test_the_rules_on_markers_and_data_stand_behind_every_system_prompt(style: A
     rules = shipped[shipped.index("Citations:") :]
     assert own.startswith("Be kind.")
     assert own.endswith(rules)
+
+
+def test_the_template_of_the_docs_shows_the_same_sources_with_the_best_last() -> None:
+    template = PROMPTS_PAGE.read_text("utf-8").partition("```jinja\n")[2].partition("```")[0]
+    two = source(document("hall.md", "Hall"), "relevant", chunk("It is wide."), chunk("It is high."), number=5)
+    request = PromptRequest(question=QUESTION, sources=(*groups(), two), style="normal")
+
+    shown, turned = (
+        JinjaPrompter().render(replace(request, prompt_template=each)).messages[1].content for each in (None, template)
+    )
+
+    numbers = [re.findall(r"^#\w+ \[(\d)\]", text, re.MULTILINE) for text in (shown, turned)]
+    assert sorted(numbers[0]) == sorted(numbers[1])
+    assert numbers[1][:2] == ["5", "6"]
+    assert numbers[1][-1] == "1"
+    assert {line for line in shown.splitlines() if line} - {line.rstrip() for line in turned.splitlines()} == set()
 
 
 if __name__ == "__main__":
