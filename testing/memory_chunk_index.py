@@ -226,7 +226,12 @@ def _candidates(stored: list[IndexedChunk], query: CandidateQuery) -> Candidates
     allowed = [
         chunk
         for chunk in stored
-        if matches(query.filters, chunk.key, chunk.facts) and (chunk.key, chunk.revision) not in query.without
+        if matches(query.filters, chunk.key, chunk.facts)
+        and (chunk.key, chunk.revision) not in query.without
+        and not any(
+            each.folder.holds(chunk.key) and not any(folder.holds(chunk.key) for folder in each.but)
+            for each in query.hidden
+        )
     ]
     near: dict[str, float] = {}
     if query.vector is not None and has_direction(query.vector):

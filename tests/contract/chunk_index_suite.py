@@ -11,7 +11,17 @@ from typing import Any
 from uuid import uuid4
 
 from bucketindex.index import BucketChunkIndex
-from ragdrop.domain.chunks import CandidateQuery, Chunk, ChunkRange, Filters, Hit, IndexedChunk, Vector, vector
+from ragdrop.domain.chunks import (
+    CandidateQuery,
+    Chunk,
+    ChunkRange,
+    Filters,
+    HiddenFolder,
+    Hit,
+    IndexedChunk,
+    Vector,
+    vector,
+)
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Facts
 from ragdrop.domain.keys import DocumentKey
@@ -114,8 +124,9 @@ class Engine:
         filters: Filters | None = None,
         limit: int = 50,
         without: frozenset[tuple[DocumentKey, int]] = frozenset(),
+        hidden: tuple[HiddenFolder, ...] = (),
     ) -> Any:
-        query = CandidateQuery(text, wanted, filters or Filters(), limit, without)
+        query = CandidateQuery(text, wanted, filters or Filters(), limit, without, hidden)
         return self.chunks.candidates(self.ref, [query], now())[0]
 
 

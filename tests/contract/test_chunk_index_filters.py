@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragdrop.domain.chunks import Filters, Folder
+from ragdrop.domain.chunks import Filters, Folder, HiddenFolder
 from tests.contract.chunk_index_suite import ENGINES, Engine, chunk_index_engine
 
 
@@ -154,3 +154,20 @@ def test_a_folder_in_a_vault_out_of_scope_matches_nothing(engine: Engine) -> Non
     engine.write(engine.piece("a/x.md", "pump"), engine.piece("a/y.md", "pump", vault="other"))
 
     assert found(engine, Filters(vaults=("team",), folders=(Folder("a", "other"),))) == set()
+
+
+def test_a_hidden_folder_is_left_out_but_for_the_open_ones_in_it(engine: Engine) -> None:
+    for path in ("hr/pay.md", "hr/open/news.md", "hr/open/deep/x.md", "hrx/a.md", "top.md"):
+        engine.write(engine.piece(path, "pump"))
+    engine.write(engine.piece("hr/theirs.md", "pump", vault="other"))
+    hr, open_, deep = (Folder(path, "team") for path in ("hr", "hr/open", "hr/open/deep"))
+
+    near, words = engine.both("pump", hidden=(HiddenFolder(hr, (open_,)), HiddenFolder(deep)))
+
+    assert near == words == {"hr/open/news.md", "hrx/a.md", "top.md", "hr/theirs.md"}
+
+
+def test_a_hidden_vault_is_left_out_whole(engine: Engine) -> None:
+    engine.write(engine.piece("a.md", "pump"), engine.piece("b.md", "pump", vault="other"))
+
+    assert engine.both("pump", hidden=(HiddenFolder(Folder("", "team")),)) == ({"b.md"}, {"b.md"})

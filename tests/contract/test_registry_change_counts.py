@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.history import ChangeCounts, slot_of
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.tenants import StoredSettings
 from ragdrop.ports.registry import Registry
-from tests.contract.registry_examples import FAILURE, NOW_S, claimed, detail_of, indexed, new_tenant_name, tombstoned
+from tests.contract.registry_examples import (
+    FAILURE,
+    NOW_S,
+    claimed,
+    detail_of,
+    indexed,
+    new_tenant_name,
+    now,
+    tenant_of,
+    tombstoned,
+)
 
 
 @pytest.fixture
@@ -91,3 +104,30 @@ def test_a_tenant_that_is_forgotten_takes_its_counts_along(registry: Registry, k
 
     indexed(registry, key)
     assert counts(registry, key).stamp(key) != before
+
+
+def test_a_change_of_a_settings_file_is_counted_with_it_and_an_older_one_is_not(
+    registry: Registry, key: DocumentKey
+) -> None:
+    registry.create_tenant(tenant_of(key.tenant))
+    before = counts(registry, key).of_settings
+
+    registry.keep_settings(key.tenant, "team", StoredSettings({"max_results": 3}, 5))
+    after = counts(registry, key).of_settings
+    registry.keep_settings(key.tenant, "team", StoredSettings({"max_results": 4}, 4))
+    indexed(registry, key)
+
+    assert after != before
+    assert counts(registry, key).of_settings == after
+    assert counts(registry, key).stamp(key)[1] == 1
+
+
+def test_a_head_keeps_who_may_read_it_after_its_deletion(registry: Registry, key: DocumentKey) -> None:
+    for access in (("hr",), None, ()):
+        head = claimed(registry, key)
+        detail = detail_of(key, head.revision)
+        registry.activate(replace(detail, facts=replace(detail.facts, access=access)), NOW_S)
+        assert now(registry, key).access == access
+
+    tombstoned(registry, key)
+    assert now(registry, key).access == ()

@@ -96,7 +96,7 @@ def test_a_forgotten_tenant_leaves_neither_keys_settings_folders_nor_pointers(re
         registry.note_folder(name, "team/a")
     [key] = registry.api_keys(tenant)
 
-    assert registry.forget_tenant(tenant) == 4  # key, settings, folders, the tenant itself
+    assert registry.forget_tenant(tenant) == 5  # key, settings, their count, folders, the tenant itself
 
     assert registry.tenant(tenant) is None
     assert tenant not in [each.name for each in registry.tenants()]

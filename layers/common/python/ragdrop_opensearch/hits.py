@@ -59,7 +59,7 @@ def planned(
     plan: Plan = []
     written: dict[int, str | None] = {}  # scopes share the question's vector, and its text is most of a request
     for query in queries:
-        clause = filter_clause(index.tenant, query.filters, query.without)
+        clause = filter_clause(index.tenant, query.filters, query.without, query.hidden)
         places: list[int | None] = [None, None, None]
         vector = None
         if query.vector is not None:

@@ -245,9 +245,8 @@ def _facts_of(stored: dict[str, Any]) -> Facts:
     """Stored facts; those that this version does not know are passed over."""
     if not stored.keys() <= KNOWN_FACTS:
         stored = {name: value for name, value in stored.items() if name in KNOWN_FACTS}
-    if "tags" in stored:
-        stored["tags"] = tuple(stored["tags"])
-    return Facts(**stored)
+    lists = {name: tuple(stored[name]) for name in ("tags", "access") if name in stored}
+    return Facts(**{**stored, **lists})
 
 
 def dimension_error(index: IndexRef, given: int, stored: object) -> ConfigurationError:

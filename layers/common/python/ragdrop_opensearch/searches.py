@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ragdrop.domain.chunks import ChunkRange, Filters, Folder, Vector
+from ragdrop.domain.chunks import ChunkRange, Filters, Folder, HiddenFolder, Vector
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import JOINED_TERM, LUCENE_STOP_WORDS, MAX_TERMS, content_of
 from ragdrop_opensearch.mapping import SHARDS, attribute_term, document_term, revision_term, term, utf8, vector_json
@@ -41,8 +41,16 @@ def routing_values(tenant: str, routes: int) -> str:
     return ",".join(f"{tenant}#{number}" for number in range(routes))
 
 
-def filter_clause(tenant: str, filters: Filters, without: frozenset[tuple[DocumentKey, int]] = frozenset()) -> Clause:
-    """The chunks of *tenant* that match *filters*, except the revisions in *without*."""
+def filter_clause(
+    tenant: str,
+    filters: Filters,
+    without: frozenset[tuple[DocumentKey, int]] = frozenset(),
+    hidden: Sequence[HiddenFolder] = (),
+) -> Clause:
+    """The chunks of *tenant* that match *filters*, except the revisions in *without* and what lies in *hidden*.
+
+    Groups that files state are not in the mapping: who reads the heads leaves those files out.
+    """
     clauses: list[Clause] = [{"term": {"tenant": tenant}}]
     asked: dict[str, Sequence[str]] = {
         "vault": filters.vaults,
@@ -60,10 +68,14 @@ def filter_clause(tenant: str, filters: Filters, without: frozenset[tuple[Docume
         clauses.append({"range": {"date": date_range(filters.date_from, filters.date_to)}})
     clauses += [{"term": {"attributes": attribute_term(name, value)}} for name, value in filters.attributes.items()]
     found: Clause = {"bool": {"filter": clauses}}
+    excluded: list[Clause] = []
     if without:
         dropped = sorted(revision_term(key, revision) for key, revision in without if key.tenant == tenant)
-        found["bool"]["must_not"] = [{"terms": {"document_revision": dropped}}]
-    return found
+        excluded.append({"terms": {"document_revision": dropped}})
+    for each in hidden:
+        inside = {"filter": [_folder(each.folder)], "must_not": [_folder(folder) for folder in each.but]}
+        excluded.append({"bool": {name: clauses for name, clauses in inside.items() if clauses}})
+    return found if not excluded else {"bool": {**found["bool"], "must_not": excluded}}
 
 
 def date_range(first: str | None, last: str | None) -> dict[str, str]:
