@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
 
+from ragdrop.domain.keys import DocumentKey
 from tests.functions.conftest import deployed
 from tests.functions.ruled import ALL, HIDDEN, OPEN, Ruled
 
@@ -115,3 +118,25 @@ def test_a_writer_changes_neither_what_it_may_not_read_nor_the_rules(whole: Rule
         assert whole.send("writer of `hr`", method, "/documents/team/.ragdrop.json", "{}")[0] == 403
     assert whole.send("writer", "POST", "/documents/team/secret.md/retry")[0] == 404
     assert whole.send("writer of `hr`", "POST", "/uploads", {"vault": "team", "path": ".ragdrop.json"})[0] == 403
+
+
+@pytest.mark.parametrize("path", ["/documents?vault=team&limit=1", "/changes?vault=team&limit=1"])
+def test_no_cursor_names_a_hidden_document(whole: Ruled, path: str) -> None:
+    seen: list[str] = []
+    cursors: list[str] = []
+    cursor = None
+    while True:
+        _, page = whole.send("reader", "GET", path + ("" if cursor is None else f"&cursor={quote(cursor)}"))
+        found = page.get("documents", page.get("changes"))
+        seen += [each["path"] for each in found]
+        if not page["cursor"] or not found:
+            break
+        cursor = page["cursor"]
+        cursors.append(cursor)
+
+    named = [DocumentKey("demo", "team", each) for each in seen]
+    assert {*OPEN, ".ragdrop.json"} == set(seen)
+    assert len(cursors) <= len(named)
+    for shown, key in zip(cursors, named, strict=False):
+        plain = base64.urlsafe_b64decode(shown + "==") if "documents" in path else shown.encode()
+        assert key.path in plain.decode("utf-8", "replace") or key.digest[:12] in shown

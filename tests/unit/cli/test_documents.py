@@ -103,3 +103,20 @@ def test_a_path_that_a_url_would_shorten_is_refused(ragdrop: CommandLine) -> Non
     assert result.exit_code == 1
     assert "INVALID_PARAMS" in result.stderr
     assert ragdrop.api.requests == []
+
+
+def test_access_names_who_may_read_a_document_and_by_which_rule(stored: CommandLine) -> None:
+    needs = [{"groups": ["hr"], "by": "rule hr/**"}, {"groups": [], "by": "file"}]
+    stored.api.documents["team/a.md"]["access"] = needs
+
+    result = stored.run("access", "team/a.md")
+
+    assert result.stdout.splitlines() == ["hr  (rule hr/**)", "admins alone  (file)"]
+    assert "a group of each line" in result.stderr
+    assert stored.run("access", "team/c.md").exit_code == 1
+
+
+def test_access_asks_what_a_reader_of_groups_would_see(stored: CommandLine) -> None:
+    assert stored.run("access", "--as", "group:hr", "--as", "group:eng").exit_code == 0
+    assert dict(stored.api.requests[0].url.params) == {"as_groups": "hr,eng"}
+    assert stored.run("access").exit_code == stored.run("access", "--as", "hr").exit_code == 2

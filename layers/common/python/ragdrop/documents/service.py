@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -265,9 +266,9 @@ class DocumentService:
         if vault is not None and not caller.may_see(vault):
             return Page([], None)
         limit = min(limit, MAX_FILTERED) if filters else limit
-        found = self.registry.page(caller.tenant, vault=vault, prefix=prefix, status=status, cursor=cursor, limit=limit)
-        visible = [head for head in found.heads if caller.may_see(head.key.vault)]
-        visible = self.permissions.readable(caller, visible)
+        read = partial(self.registry.page, caller.tenant, vault=vault, prefix=prefix, status=status)
+        found = self._readable_page(caller, read, cursor, limit)
+        visible = found.heads
         if filters:
             tenant = self.registry.tenant(caller.tenant)
             visible = [head for head in visible if tenant and self._fits(head, filters, tenant, caller)]
@@ -277,6 +278,21 @@ class DocumentService:
                 head for head in visible if usage.get(head.key, DocumentUsage()).unused_since(filters.unused_since)
             ]
         return Page(visible, found.cursor)
+
+    def _readable_page(self, caller: Caller, read: Callable[..., Page], cursor: str | None, limit: int) -> Page:
+        """The next page that holds what the caller may read; its cursor names the last of these, and nothing else."""
+        while True:
+            page = read(cursor=cursor, limit=limit)
+            visible = [head for head in page.heads if caller.may_see(head.key.vault)]
+            visible = self.permissions.readable(caller, visible)
+            if page.cursor is None or visible == page.heads:
+                return Page(visible, page.cursor)
+            if visible:
+                upto = read(cursor=cursor, limit=page.heads.index(visible[-1]) + 1)
+                if upto.heads[-1:] != visible[-1:]:
+                    raise DatabaseError("the list changed while it was read", service="registry")
+                return Page(visible, upto.cursor)
+            cursor = page.cursor
 
     def _fits(self, head: Head, filters: DetailFilters, tenant: Tenant, caller: Caller) -> bool:
         """Whether the live revision of a listed document fits; a document without one fits no filter."""

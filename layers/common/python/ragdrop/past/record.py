@@ -150,7 +150,7 @@ class DocumentHistory:
         """Changes of a vault behind *cursor*, else from the time *since* on, else from the beginning of the retention.
 
         With *newest_first* they go back in time from *cursor*, else from the present, as far as *since*.  What the
-        caller may not read now is left out, so a page may hold fewer.
+        caller may not read now is left out, so a page may hold fewer, and no cursor names it.
 
         Raises:
             InvalidParamsError: The caller may not see the vault, or *since* is no time within the retention.
@@ -159,11 +159,15 @@ class DocumentHistory:
         start = "" if since is None else first_id(moment(since, now_s=self._clock(), field="since"))
         after = start if newest_first else cursor or start
         before = cursor or "" if newest_first else None
-        found = self._registry.changes(caller.tenant, vault, after=after, limit=limit + 1, before=before)
-        shown = found[:limit]
-        readable = self._permissions.readable_keys(caller, (change.key for change in shown))
-        last = shown[-1].id if shown else cursor or after
-        return Changes([change for change in shown if change.key in readable], last, len(found) > limit)
+        last = cursor or after
+        while True:
+            found = self._registry.changes(caller.tenant, vault, after=after, limit=limit + 1, before=before)
+            shown = found[:limit]
+            readable = self._permissions.readable_keys(caller, (change.key for change in shown))
+            visible = [change for change in shown if change.key in readable]
+            if visible or len(found) <= limit:
+                return Changes(visible, visible[-1].id if visible else last, len(found) > limit)
+            after, before = (after, shown[-1].id) if newest_first else (shown[-1].id, None)
 
     def _unrecorded(self, head: Head, listed: list[DocumentVersion]) -> list[DocumentVersion]:
         """What the head says and no change does: a version under way, and one from before changes were recorded."""
