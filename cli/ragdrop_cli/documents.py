@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ragdrop.client import RagdropClient, Reply
+from ragdrop.client import RagdropClient
+from ragdrop.client.replies import Reply
 from ragdrop.errors import DocumentNotFoundError, RagdropError
 from ragdrop_cli.folder_files import name_problem
 from ragdrop_cli.options import AsJson, AsObject, split_name

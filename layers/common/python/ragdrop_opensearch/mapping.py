@@ -245,8 +245,10 @@ def _facts_of(stored: dict[str, Any]) -> Facts:
     """Stored facts; those that this version does not know are passed over."""
     if not stored.keys() <= KNOWN_FACTS:
         stored = {name: value for name, value in stored.items() if name in KNOWN_FACTS}
-    lists = {name: tuple(stored[name]) for name in ("tags", "access") if name in stored}
-    return Facts(**{**stored, **lists})
+    for name in ("tags", "access"):
+        if name in stored:
+            stored[name] = tuple(stored[name])
+    return Facts(**stored)
 
 
 def dimension_error(index: IndexRef, given: int, stored: object) -> ConfigurationError:

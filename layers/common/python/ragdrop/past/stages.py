@@ -263,7 +263,7 @@ class Stages:
         return in_parallel(asked, golden_questions(self._settings(caller, vault)))
 
     def _staged(self, heads: Iterable[Head], caller: Caller) -> Iterator[Head]:
-        """The *heads* of documents that wait, with who may read what waits; without a live revision the head says so."""
+        """The *heads* of documents that wait, with who may read what waits; a head without a live revision says it."""
         for head in heads:
             asked = not caller.reads_all and head.live_revision is not None
             detail = self._registry.detail(head.key, head.revision) if asked else None
