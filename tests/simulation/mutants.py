@@ -32,12 +32,6 @@ MUTANTS: Sequence[Mutant] = (
         "if claimed is None or now is None or now.versions != current.versions:",
         "if claimed is None:",
     ),
-    Mutant(
-        "a message does not know its own claim again",
-        "ragdrop.ingest.reconcile_rules",
-        " and head.message_id != message_id:",
-        ":",
-    ),
     Mutant("an event is older than itself", "ragdrop.ingest.reconcile_rules", '"0", 16) < int(', '"0", 16) <= int('),
     Mutant(
         "a changed sidecar is no change",

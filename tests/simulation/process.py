@@ -78,14 +78,14 @@ def take_over() -> None:
     assert "ragdrop" not in sys.modules, "ragdrop has bound the real clock already"
     for name in ("time", "monotonic", "perf_counter"):
         setattr(time, name, CLOCK)
-    time.sleep = lambda seconds: CLOCK.sleep(seconds)  # noqa: PLW0108 - it is replaced later
+    time.sleep = lambda seconds: CLOCK.sleep(float(seconds))
     uuid.uuid4 = lambda: uuid.UUID(int=random.getrandbits(128), version=4)
     secrets.token_hex = lambda nbytes=None: random.randbytes(nbytes or 32).hex()
     secrets.token_bytes = lambda nbytes=None: random.randbytes(nbytes or 32)
     secrets.token_urlsafe = lambda nbytes=None: random.randbytes(nbytes or 32).hex()
     secrets.randbits = lambda k: random.getrandbits(k)  # noqa: PLW0108 - by its stub it takes an index too
-    concurrent.futures.ThreadPoolExecutor = InlineExecutor  # type: ignore[misc, assignment]
-    asyncio.to_thread = _inline  # type: ignore[assignment]
+    concurrent.futures.ThreadPoolExecutor = InlineExecutor  # type: ignore[misc]
+    asyncio.to_thread = _inline
     anyio.to_thread.run_sync = _inline_sync  # type: ignore[assignment]
 
 

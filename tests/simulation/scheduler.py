@@ -118,10 +118,9 @@ class Actor:
         try:
             if not self.is_dead:
                 self._work()
-        except Crash:
-            self.is_dead = True
         except BaseException as exc:  # noqa: BLE001 - the scheduler raises it where it can be seen
-            self.failure = exc
+            if not self.is_dead:  # a crash may come in a group of a task group's
+                self.failure = exc
         self.is_over = True
         back.release()
 

@@ -17,6 +17,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from bucketindex.index import BucketChunkIndex
 from ragdrop.api.apis import generate_api, search_first_api
+from ragdrop.api.mcp.mcp_route import mcp_api
 from ragdrop.app import App, Ports, compose
 from ragdrop.config import Settings
 from ragdrop.domain.deadlines import Deadline, rfc3339
@@ -60,8 +61,8 @@ QUESTIONS = ("filler", "filler pump", "what is the filler?")
 LINKS = "See [[a]], [[b]], [c](../side/c.md), [d](../team/a.md)."
 CACHE_S = 300.0  # an answer from a cache may lack a document that is this young
 SETTINGS = {**ENVIRONMENT, "LINKS_ACROSS_VAULTS": "true", "CACHE_TTL_S": str(int(CACHE_S))}
-LIMITS_S = {"ingest": 300.0, "query": 29.0, "generate": 29.0, "sweep": 900.0, "operator": 3_600.0}
-AT_ONCE = {"ingest": 3, "query": 3, "generate": 2, "sweep": 1, "operator": 1}
+LIMITS_S = {"ingest": 300.0, "query": 29.0, "generate": 29.0, "mcp": 29.0, "sweep": 900.0, "operator": 3_600.0}
+AT_ONCE = {"ingest": 3, "query": 3, "generate": 2, "mcp": 1, "sweep": 1, "operator": 1}
 PROMPTER = JinjaPrompter()  # it compiles a template once
 MEMORY = (Path("/dev/shm"),)  # noqa: S108 - folders of our own are made there, where a write costs no disk
 PART_CHARACTERS = 900  # a document of three pages has parts, which go from worker to worker
@@ -121,6 +122,7 @@ class Functions:
         app: Any = Late(self._app)
         self._first: App | None = compose(Ports(Settings.from_environment(SETTINGS)))
         self.apis: dict[str, Any] = {"query": search_first_api(app), "generate": generate_api(app)}
+        self.apis["mcp"] = mcp_api(app)
         self.apis["query"].rest  # noqa: B018 - built now, while no environment runs
         self._first = None
 
@@ -319,7 +321,7 @@ class Universe:
 
     def http(self, who: Who, method: str, path: str, body: Any, judge: Callable[[int, Any, str], None]) -> None:
         """A request of a user, and what becomes of its answer; one that is not answered is not judged."""
-        kind = "generate" if path == "/ask" else "query"
+        kind = {"/ask": "generate", "/mcp": "mcp"}.get(path, "query")
 
         def work(_environment: Environment, ends_s: float) -> None:
             status, text = self.functions.request(kind, method, path, who.secret, body, ends_s)
@@ -449,9 +451,23 @@ class Universe:
 
         self.http(who, "POST", "/ask", {"query": QUESTIONS[0], "min_relevance": 0.0}, judge)
 
+    def agent(self) -> None:
+        """An agent searches."""
+        who = self.callers[self.choices.pick(len(self.callers))]
+        since = self.model.now()
+        asked = {"name": "rag_context_search", "arguments": {"query": QUESTIONS[0], "limit": 20}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
+
+        def judge(status: int, _found: Any, text: str) -> None:
+            if status == 200:
+                self.model.saw(text, since, who.may_see, complete=False)
+
+        self.http(who, "POST", "/mcp", message, judge)
+
     def read(self) -> None:
         """A user reads the text of one document, which may be another's."""
-        who, key = self.callers[self.choices.pick(len(self.callers))], self.pick_path()
+        key = self.pick_path()
+        who = self.callers[self.choices.pick(len(self.callers))] if self.choices.chance(0.3) else self.owner(key)
         since = self.model.now()
 
         def judge(status: int, _found: Any, text: str) -> None:
@@ -512,7 +528,7 @@ class Universe:
 
     def roll_back(self) -> None:
         """A writer takes a vault back to a moment."""
-        moment = rfc3339(CLOCK.now_s - float(self.choices.pick(600)), precision="milliseconds")
+        moment = rfc3339(CLOCK.now_s - float(self.choices.pick(60)), precision="milliseconds")
         body = {"to": moment, "allow_mass_delete": True}
         self.http(self.admin, "POST", "/vaults/team/rollback", body, lambda *_: None)
 
@@ -534,14 +550,15 @@ class Universe:
         nothing,
         *[search] * 8,
         *[put] * 5,
-        *[deliver] * 8,
-        *[delete] * 2,
+        *[deliver] * 12,
+        delete,
         *[delete_by_api] * 2,
         *[wait] * 2,
         *[ask] * 2,
         *[read] * 2,
+        agent,
         undo,
-        sidecar,
+        *[sidecar] * 2,
         sweep,
         reindex,
         roll_back,
