@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Tenant
 from ragdrop.errors import ConflictError, DatabaseError, EmbeddingServiceError, ObjectStoreError
 from tests.world import TENANT, World
 
+SOON = Deadline.after(600)
 TEXT = "\n\n".join(f"Paragraph {n} tells of the lighthouse keeper and the tide at mark {n}." for n in range(40))
 
 
@@ -182,7 +184,7 @@ def test_dropping_the_old_index_ends_double_writing(world: World) -> None:
     fill(world)
     world.app.operate.reindex.run(TENANT, smaller_chunks(world))
 
-    removed = world.app.operate.reindex.drop_previous(TENANT)
+    removed = world.app.operate.reindex.drop_previous(TENANT, wait=lambda _seconds: None)
 
     assert removed > 0
     assert len(tenant_of(world).targets) == 1
@@ -190,11 +192,29 @@ def test_dropping_the_old_index_ends_double_writing(world: World) -> None:
         world.app.operate.reindex.rollback(TENANT)
 
 
+def test_an_index_is_dropped_once_no_search_can_be_at_work_on_it(world: World) -> None:
+    fill(world)
+    reindex = world.app.operate.reindex
+    reindex.run(TENANT, smaller_chunks(world))
+    old = tenant_of(world).previous
+    assert old is not None
+    part, seen = tenant_of(world).part_of(old), []
+
+    reindex.drop_previous(
+        TENANT, wait=lambda seconds: seen.append((seconds, tenant_of(world).previous, world.index.count(part, SOON)))
+    )
+
+    [(waited_s, previous, chunks)] = seen
+    assert (waited_s >= 29 + 6, previous) == (True, None)
+    assert chunks
+    assert world.index.count(part, SOON) == 0
+
+
 def test_a_reader_that_still_knows_the_dropped_index_looks_up_the_new_one(world: World) -> None:
     fill(world)
     assert world.texts("lighthouse keeper")
     world.app.operate.reindex.run(TENANT, smaller_chunks(world))
-    world.app.operate.reindex.drop_previous(TENANT)
+    world.app.operate.reindex.drop_previous(TENANT, wait=lambda _seconds: None)
 
     assert world.texts("tide at the lighthouse")  # within the seconds for which the tenant's item is cached
 

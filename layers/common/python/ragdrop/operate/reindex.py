@@ -4,6 +4,7 @@ From `begin` until `drop_previous` ingest writes every revision to both indexes,
 the reindex began meanwhile.  So what a copy reads after `begin` is either live, or another worker writes it.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ MAX_PASSES = 10  # each pass copies what changed during the one before: under wr
 SAMPLE = 20  # documents whose own vectors must find them before the switch
 MIN_SELF_COSINE = 0.999  # a chunk's own vector finds a chunk this near, or the copy is not whole
 STEP_S = 300.0  # the longest that one page of documents may take
+IN_USE_S = 40.0  # a search takes 29 s at most, and a tenant's item is 6 s old at most when it begins
 PAGE = 100  # documents of a listing, which are read and written together
 AT_ONCE = 8  # documents that are looked at at once
 
@@ -123,12 +125,16 @@ class Reindex:
         self._move(tenant, active=tenant.previous, building=tenant.building, previous=tenant.active)
         return self._tenant(name)
 
-    def drop_previous(self, name: str) -> int:
-        """End the time in which a rollback is possible; chunks removed."""
+    def drop_previous(self, name: str, *, wait: Callable[[float], None] = time.sleep) -> int:
+        """End the time in which a rollback is possible; chunks removed.
+
+        The index goes once no search can be at work on it: *wait* is given the seconds until then.
+        """
         tenant = self._tenant(name)
         if tenant.previous is None:
             raise ConflictError(f"{name!r} has no index to drop", tenant=name)
         self._move(tenant, active=tenant.active, building=tenant.building, previous=None)
+        wait(IN_USE_S)
         return self.index.drop(tenant.part_of(tenant.previous), Deadline.after(STEP_S))
 
     def abort(self, name: str) -> int:
