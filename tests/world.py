@@ -80,6 +80,7 @@ class World:
         self.stored_replies = parts.get("stored_replies") or MemoryStoredReplies()
         self.request_counts = parts.get("request_counts") or MemoryRequestCounts()
         ports = Ports(Settings.from_environment({**ENVIRONMENT, **(settings or {})}), clock=lambda: self.now_s).replace(
+            sleep=lambda _seconds: None,
             documents=self.documents,
             state=self.state,
             registry=self.registry,

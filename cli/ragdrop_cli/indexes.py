@@ -79,9 +79,9 @@ def roll_back(deployment: Deployment, tenant: Tenant) -> Outcome:
     return (lines, {"index": after.active.name, "previous": left})
 
 
-def drop_old_index(deployment: Deployment, tenant: Tenant, *, wait: Callable[[float], None]) -> Outcome:
-    """Remove the index before the last switch, after a *wait* for the searches that may use it still."""
-    removed = deployment.reindex.drop_previous(tenant.name, wait=wait)
+def drop_old_index(deployment: Deployment, tenant: Tenant) -> Outcome:
+    """Remove the index before the last switch."""
+    removed = deployment.reindex.drop_previous(tenant.name)
     old = tenant.previous.name if tenant.previous else None
     return ([f"{old} is removed, {removed} chunks"], {"dropped": old, "chunks_removed": removed})
 
@@ -153,12 +153,11 @@ def reindex(
     sizes = {name: size for name, size in given.items() if size is not None}
     if rollback + drop_old + abort + bool(sizes or outdated or to) > 1:
         raise typer.BadParameter("--rollback, --drop-old, --abort and what a new index is like exclude each other")
-    session = session_of(context)
-    deployment = session.deployment()
+    deployment = session_of(context).deployment()
     tenants = named(deployment, tenant)
     step: Step
     if rollback or drop_old:
-        step = roll_back if rollback else partial(drop_old_index, wait=session.sleep)
+        step = roll_back if rollback else drop_old_index
         tenants = [each for each in tenants if tenant or each.previous]
     elif abort:
         step = give_up

@@ -45,8 +45,8 @@ def main() -> int:
 
 def simulate(seed: int, operations: int, tries: int) -> int:
     """Run universes from *seed* on until *operations* are simulated, or one fails."""
+    from tests.simulation.functions import Functions
     from tests.simulation.shrink import failure_of, shortest
-    from tests.simulation.universe import Functions
 
     functions, done, first, begun = Functions(), 0, seed, real()
     while done < operations:
@@ -70,7 +70,7 @@ def simulate(seed: int, operations: int, tries: int) -> int:
 
 def beside(given: argparse.Namespace) -> int:
     """The same in several processes, each with seeds of its own."""
-    share = [*AGAIN, "--ops", str(given.ops // given.processes), "--shrink", str(given.tries)]
+    share = [*AGAIN, "--ops", str(given.ops // given.processes), "--tries", str(given.tries)]
     running = [
         subprocess.Popen([*share, "--seed", str(given.seed + 1_000_000 * number)]) for number in range(given.processes)
     ]

@@ -84,7 +84,7 @@ def take_over() -> None:
     secrets.token_bytes = lambda nbytes=None: random.randbytes(nbytes or 32)
     secrets.token_urlsafe = lambda nbytes=None: random.randbytes(nbytes or 32).hex()
     secrets.randbits = lambda k: random.getrandbits(k)  # noqa: PLW0108 - by its stub it takes an index too
-    concurrent.futures.ThreadPoolExecutor = InlineExecutor  # type: ignore[misc]
+    concurrent.futures.ThreadPoolExecutor = InlineExecutor  # type: ignore[misc, assignment]
     asyncio.to_thread = _inline
     anyio.to_thread.run_sync = _inline_sync  # type: ignore[assignment]
 

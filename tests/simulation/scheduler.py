@@ -19,7 +19,7 @@ from tests.simulation.process import CLOCK
 CALL_S = 0.005  # what a call of a port takes
 SLOW_S = 0.3  # and a slow one, during which others make sixty
 PLAIN = {"is_bulk", "drops_superseded", "merge_is_due", "damaged"}  # methods of ports that ask nobody
-MAX_TRACE = 4_000  # lines of a trace that are kept
+MAX_TRACE = 4_000  # lines of a trace that are stored
 
 
 Broken = Callable[[str, bool], Exception]
@@ -79,7 +79,7 @@ class Outcome(IntEnum):
     SWITCH = 1  # others run before it
     SLOW = 2
     ERROR_BEFORE = 3
-    ERROR_AFTER = 4  # it took effect, and the caller is told that it failed
+    ERROR_AFTER = 4  # it took effect, and the caller reads that it failed
     CRASH_BEFORE = 5
     CRASH_AFTER = 6
 
@@ -133,7 +133,7 @@ class Scheduler:
         self.operations = 0
         self.actors: list[Actor] = []
         self.current: Actor | None = None
-        self.is_calm = False  # at the end: what runs goes on undisturbed
+        self.is_calm = False  # at the end: what runs continues undisturbed
         self.trace: list[str] = []
         self._back = Semaphore(0)
         CLOCK.sleep = self.sleep

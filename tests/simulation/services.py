@@ -30,17 +30,17 @@ class SimulatedBucket(MemoryObjectStore):
     def put(self, key: str, body: bytes | BinaryIO, **named: Any) -> StoredObject:
         self._now()
         stored = super().put(key, body, **named)
-        return self._told(key, stored)
+        return self._reported(key, stored)
 
     def delete(self, key: str) -> str | None:
         self._now()
-        return self._told(key, super().delete(key))
+        return self._reported(key, super().delete(key))
 
     def remove_version(self, key: str, version_id: str) -> None:
-        self._told(key, super().remove_version(key, version_id))
+        self._reported(key, super().remove_version(key, version_id))
 
     def purge(self, key: str) -> int:
-        return self._told(key, super().purge(key))
+        return self._reported(key, super().purge(key))
 
     def entries(self, prefix: str, *, start_after: str = "") -> Iterator[ListedObject]:
         """One listing as it was when it began: what changes between two pages is the scheduler's to choose."""
@@ -54,7 +54,7 @@ class SimulatedBucket(MemoryObjectStore):
     def _now(self) -> None:
         self.modified_at = rfc3339(self._clock(), precision="milliseconds")
 
-    def _told(self, key: str, result: Any) -> Any:
+    def _reported(self, key: str, result: Any) -> Any:
         if self._changed is not None:
             self._changed(key)
         return result

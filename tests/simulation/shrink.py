@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from tests.simulation.functions import Functions
+from tests.simulation.history import History, history
 from tests.simulation.model import Violation
-from tests.simulation.universe import Functions, Universe, universe
 
 
 def failure_of(
     seed: int, functions: Functions, choices: list[int] | None = None, *, rests: bool = True
-) -> tuple[str | None, Universe]:
+) -> tuple[str | None, History]:
     """What is wrong with the universe of *seed*, None where nothing is, and the universe; it *rests* at its end."""
-    with universe(seed, functions, choices) as made:
+    with history(seed, functions, choices) as made:
         try:
             made.live()
             if rests:

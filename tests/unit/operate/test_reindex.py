@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Page
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Tenant
 from ragdrop.errors import ConflictError, DatabaseError, EmbeddingServiceError, ObjectStoreError
 from tests.world import TENANT, World
@@ -184,7 +185,7 @@ def test_dropping_the_old_index_ends_double_writing(world: World) -> None:
     fill(world)
     world.app.operate.reindex.run(TENANT, smaller_chunks(world))
 
-    removed = world.app.operate.reindex.drop_previous(TENANT, wait=lambda _seconds: None)
+    removed = world.app.operate.reindex.drop_previous(TENANT)
 
     assert removed > 0
     assert len(tenant_of(world).targets) == 1
@@ -199,10 +200,9 @@ def test_an_index_is_dropped_once_no_search_can_be_at_work_on_it(world: World) -
     old = tenant_of(world).previous
     assert old is not None
     part, seen = tenant_of(world).part_of(old), []
+    reindex.wait = lambda seconds: seen.append((seconds, tenant_of(world).previous, world.index.count(part, SOON)))
 
-    reindex.drop_previous(
-        TENANT, wait=lambda seconds: seen.append((seconds, tenant_of(world).previous, world.index.count(part, SOON)))
-    )
+    reindex.drop_previous(TENANT)
 
     [(waited_s, previous, chunks)] = seen
     assert (waited_s >= 29 + 6, previous) == (True, None)
@@ -210,11 +210,26 @@ def test_an_index_is_dropped_once_no_search_can_be_at_work_on_it(world: World) -
     assert world.index.count(part, SOON) == 0
 
 
+def test_a_document_that_the_listing_does_not_show_yet_reaches_the_new_index(world: World) -> None:
+    fill(world, 2)
+    page, reindex = world.registry.page, world.app.operate.reindex
+    world.registry.page = lambda *_args, **_named: Page([], None)  # a second behind
+
+    def a_second_passes(_seconds: float) -> None:
+        world.registry.page = page
+
+    reindex.wait = a_second_passes
+    report = reindex.run(TENANT, smaller_chunks(world))
+
+    assert report is not None
+    assert report.documents == 2
+
+
 def test_a_reader_that_still_knows_the_dropped_index_looks_up_the_new_one(world: World) -> None:
     fill(world)
     assert world.texts("lighthouse keeper")
     world.app.operate.reindex.run(TENANT, smaller_chunks(world))
-    world.app.operate.reindex.drop_previous(TENANT, wait=lambda _seconds: None)
+    world.app.operate.reindex.drop_previous(TENANT)
 
     assert world.texts("tide at the lighthouse")  # within the seconds for which the tenant's item is cached
 

@@ -86,7 +86,7 @@ def test_a_tenant_that_was_reindexed_finds_its_vectors_under_the_name_of_that_in
     world.put("team/pump.md", "The pump is red.")
     reindex = world.app.operate.reindex
     reindex.run(TENANT, world.app.ports.settings.seed_index(), again=True)
-    reindex.drop_previous(TENANT, wait=lambda _seconds: None)
+    reindex.drop_previous(TENANT)
     world.app.tenants.directory.forget(TENANT)
     world.put("team/tap.md", "The tap drips.")
 

@@ -67,6 +67,6 @@ def test_an_environment_that_knows_a_tenant_from_before_its_first_document_finds
     world.put("team/a.md", "The pump is red.")
     reindex, tenant = world.app.operate.reindex, world.registry.tenant(world.tenant)
     reindex.run(world.tenant, tenant.active, again=True)
-    reindex.drop_previous(world.tenant, wait=lambda _seconds: None)
+    reindex.drop_previous(world.tenant)
 
     assert len(ask(Query("pump again")).documents) == 1

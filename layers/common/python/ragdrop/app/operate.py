@@ -181,7 +181,9 @@ class OperateParts:
     def reindex(self) -> Reindex:
         ports = self.ports
         copy = CopyRevision(revisions=ports.revisions, write_chunks=self.ingest.write_chunks)
-        return Reindex(registry=ports.registry, revisions=ports.revisions, index=ports.index, copy_revision=copy)
+        return Reindex(
+            registry=ports.registry, revisions=ports.revisions, index=ports.index, copy_revision=copy, wait=ports.sleep
+        )
 
     @cached_property
     def restore(self) -> Restore:

@@ -73,6 +73,11 @@ class Ports:
         ports.__dict__.update(ports._given)
         return ports
 
+    @cached_property
+    def sleep(self) -> Callable[[float], None]:
+        """Lets seconds pass, where an operator's command waits for others."""
+        return time.sleep
+
     # AWS
 
     @cached_property

@@ -25,6 +25,7 @@ MAX_PASSES = 10  # each pass copies what changed during the one before: under wr
 SAMPLE = 20  # documents whose own vectors must find them before the switch
 MIN_SELF_COSINE = 0.999  # a chunk's own vector finds a chunk this near, or the copy is not whole
 STEP_S = 300.0  # the longest that one page of documents may take
+LISTING_S = 2.0  # the listing may be a second behind, for what became live just before the reindex began
 IN_USE_S = 40.0  # a search takes 29 s at most, and a tenant's item is 6 s old at most when it begins
 PAGE = 100  # documents of a listing, which are read and written together
 AT_ONCE = 8  # documents that are looked at at once
@@ -52,7 +53,7 @@ class ReindexReport:
 class Reindex:
     """Moves tenants from one index to another: begin, copy, verify, switch; then roll back or drop the old one.
 
-    `page_size` documents, 1 to 100, are read and written together.
+    `page_size` documents, 1 to 100, are read and written together; *wait* lets seconds pass.
     """
 
     registry: Registry
@@ -60,6 +61,7 @@ class Reindex:
     index: ChunkIndex
     copy_revision: CopyRevision
     page_size: int = PAGE
+    wait: Callable[[float], None] = time.sleep
 
     def run(
         self, name: str, requested: ActiveIndex, progress: Progress = _silent, *, again: bool = False
@@ -79,6 +81,7 @@ class Reindex:
             return None
         if tenant.building is None:
             raise AssertionError("begin gives a tenant that builds")
+        self.wait(LISTING_S)
         copied = 0
         for _ in range(MAX_PASSES):
             changed = self._copy_all(tenant, tenant.building, progress)
@@ -125,16 +128,16 @@ class Reindex:
         self._move(tenant, active=tenant.previous, building=tenant.building, previous=tenant.active)
         return self._tenant(name)
 
-    def drop_previous(self, name: str, *, wait: Callable[[float], None] = time.sleep) -> int:
+    def drop_previous(self, name: str) -> int:
         """End the time in which a rollback is possible; chunks removed.
 
-        The index goes once no search can be at work on it: *wait* is given the seconds until then.
+        The index goes forty seconds later, once no search can be at work on it.
         """
         tenant = self._tenant(name)
         if tenant.previous is None:
             raise ConflictError(f"{name!r} has no index to drop", tenant=name)
         self._move(tenant, active=tenant.active, building=tenant.building, previous=None)
-        wait(IN_USE_S)
+        self.wait(IN_USE_S)
         return self.index.drop(tenant.part_of(tenant.previous), Deadline.after(STEP_S))
 
     def abort(self, name: str) -> int:
