@@ -131,13 +131,13 @@ class Reindex:
     def drop_previous(self, name: str) -> int:
         """End the time in which a rollback is possible; chunks removed.
 
-        The index goes forty seconds later, once no search can be at work on it.
+        It begins with a wait of forty seconds: until then a search may be at work on the index, and it stays current.
         """
         tenant = self._tenant(name)
         if tenant.previous is None:
             raise ConflictError(f"{name!r} has no index to drop", tenant=name)
-        self._move(tenant, active=tenant.active, building=tenant.building, previous=None)
         self.wait(IN_USE_S)
+        self._move(tenant, active=tenant.active, building=tenant.building, previous=None)
         return self.index.drop(tenant.part_of(tenant.previous), Deadline.after(STEP_S))
 
     def abort(self, name: str) -> int:
