@@ -22,6 +22,7 @@ from tests.simulation.universe import (
     MAX_ACTORS,
     PATHS,
     QUESTIONS,
+    RULES,
     TURNS,
     Environment,
     Universe,
@@ -63,7 +64,10 @@ class History(Universe):
         level = ("", "", "promotion_level: critical\n")[self.choices.pick(3)]
         parts = (1, 1, 1, 1, 3)[self.choices.pick(5)]
         pages = [f"# {word} page {page}\n\nThe filler pump {word}. {LINKS}\n" for page in range(parts)]
-        text = f"---\ncategory: one\n{level}---\n" + f"\n{'filler ' * 90}\n\n".join(pages)
+        stated = (None, None, ["hr"], ["*"], [])[self.choices.pick(5)]
+        access = "" if stated is None else f"access: {json.dumps(stated)}\n"
+        self.model.stated[word] = None if stated is None else frozenset(stated)
+        text = f"---\ncategory: one\n{level}{access}---\n" + f"\n{'filler ' * 90}\n\n".join(pages)
         self.scheduler.note(f"put {key} {word}")
         self.bucket.put(key, text.encode(), media_type="text/markdown")
 
@@ -81,6 +85,16 @@ class History(Universe):
         if newest is not None:
             self.scheduler.note(f"undo {key}")
             self.bucket.remove_version(key, newest[0])
+
+    def rule(self) -> None:
+        """Who may read the vault changes, or is left open."""
+        groups = (None, ["*"], ["hr"], [])[self.choices.pick(4)]
+        self.scheduler.note(f"rule {groups}")
+        if groups is None:
+            self.bucket.delete(RULES)
+        else:
+            body = {"access": [{"path": "**", "groups": groups}]}
+            self.bucket.put(RULES, json.dumps(body).encode(), media_type="application/json")
 
     def sidecar(self) -> None:
         """Metadata beside a document changes, or goes."""
@@ -132,7 +146,7 @@ class History(Universe):
                 raise Violation(f"twice {paths}")
             complete = not found["degraded"] and found["served_by"] != "cache"
             self.searches += 1
-            self.model.saw(text, since, who.may_see, complete=complete)
+            self.model.saw(text, since, who.reads, complete=complete)
 
         self.http(who, "POST", "/search", body, judge)
 
@@ -144,8 +158,8 @@ class History(Universe):
         def judge(status: int, found: Any, text: str) -> None:
             if status == 200:
                 cited = self.floors_at_reply.pop(self.scheduler.current, since)
-                self.model.saw(json.dumps(found["citations"]), cited, who.may_see, complete=False)
-                self.model.saw(text, since, who.may_see, complete=False)
+                self.model.saw(json.dumps(found["citations"]), cited, who.reads, complete=False)
+                self.model.saw(text, since, who.reads, complete=False)
 
         self.http(who, "POST", "/ask", {"query": QUESTIONS[0], "min_relevance": 0.0}, judge)
 
@@ -158,7 +172,7 @@ class History(Universe):
 
         def judge(status: int, _found: Any, text: str) -> None:
             if status == 200:
-                self.model.saw(text, since, who.may_see, complete=False)
+                self.model.saw(text, since, who.reads, complete=False)
 
         self.http(who, "POST", "/mcp", message, judge)
 
@@ -170,7 +184,7 @@ class History(Universe):
 
         def judge(status: int, _found: Any, text: str) -> None:
             if status == 200:
-                self.model.saw(text, since, who.may_see, complete=False)
+                self.model.saw(text, since, who.reads, complete=False)
 
         self.http(who, "GET", f"/documents/{key.partition('/')[2]}?content=1", None, judge)
 
@@ -257,6 +271,7 @@ class History(Universe):
         agent,
         undo,
         *[sidecar] * 2,
+        *[rule] * 2,
         sweep,
         reindex,
         roll_back,

@@ -45,13 +45,15 @@ from testing.memory_telemetry import (
 from testing.models import HashingEmbedder, ScriptedChatModel
 from tests.simulation.dynamodb import SimulatedDynamoDb
 from tests.simulation.functions import SETTINGS, Functions
-from tests.simulation.model import WORD, Model, Violation
+from tests.simulation.model import WORD, Groups, Model, Violation
 from tests.simulation.process import CLOCK, START_S
 from tests.simulation.scheduler import Actor, Choices, Scheduler, Simulated, Weather
 from tests.simulation.services import SimulatedBucket, SimulatedQueue
 from tests.world import DIMENSION
 
 PATHS = ("acme/team/a.md", "acme/team/b.md", "acme/side/c.md", "other/team/a.md")
+RULED = "acme/team"  # the vault with rules of access
+RULES = f"{RULED}/.ragdrop.json"
 QUESTIONS = ("filler", "filler pump", "what is the filler?")
 LINKS = "See [[a]], [[b]], [c](../side/c.md), [d](../team/a.md)."
 CACHE_S = 300.0  # an answer from a cache may lack a document that is this young
@@ -82,17 +84,21 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """A credential: the tenant, and the vaults that it opens; all where none are named."""
+    """A credential: its tenant, the vaults that it opens (all where none are named), and its groups."""
 
     secret: str
     tenant: str
     vaults: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    is_admin: bool = False
 
-    def may_see(self, key: str, place: int) -> bool:
-        """Whether a document is the caller's to see, whatever its *place* in the timeline: rules of access go here."""
-        del place
+    def reads(self, key: str, rule: Groups, stated: Groups) -> bool:
+        """Whether a document is the caller's to read: by tenant, vault, the rule of the vault and its own list."""
         tenant, vault, _ = key.split("/", 2)
-        return tenant == self.tenant and (not self.vaults or vault in self.vaults)
+        if tenant != self.tenant or (self.vaults and vault not in self.vaults):
+            return False
+        lists = (rule if f"{tenant}/{vault}" == RULED else None, stated)
+        return self.is_admin or all(each is None or each & {*self.groups, "*"} for each in lists)
 
 
 class Universe:
@@ -117,11 +123,12 @@ class Universe:
         operator = self.environment("operator").app.operate.operator
         for tenant in ("acme", "other"):
             operator.create_tenant(tenant)
-        self.admin = Who(operator.create_key("acme", "admin")[0], "acme")
+        self.admin = Who(operator.create_key("acme", "admin")[0], "acme", is_admin=True)
         self.callers = (
             self.admin,
             Who(operator.create_key("acme", "reader", ("side",))[0], "acme", ("side",)),
-            Who(operator.create_key("other", "writer")[0], "other"),
+            Who(operator.create_key("other", "admin")[0], "other", is_admin=True),
+            Who(operator.create_key("acme", "reader", groups=("hr",))[0], "acme", groups=("hr",)),
         )
 
     def _services(self) -> None:
@@ -194,6 +201,10 @@ class Universe:
     def turn(self, actor: Actor) -> None:
         """Let an actor go on."""
         self.scheduler.resume(actor)
+        if actor.is_over and actor.environment.kind == "ingest":
+            stored = self.tenant("acme").settings_of("team").get("access")
+            if groups_in(stored) == self.model.rules[-1]:
+                self.model.ruled()
         if actor.is_over:
             actor.environment.is_busy = False
             if actor.is_dead:
@@ -238,8 +249,14 @@ class Universe:
         document = key.removesuffix(SIDECAR_SUFFIX)
         if document == key:
             body = self.bucket.text(key)
-            word = next(iter(WORD.findall(body.decode())), None) if body is not None else None
-            self.model.changed(key, word)
+            if key == RULES:
+                self.model.rules.append(rule_in(body))
+            else:
+                self.model.changed(key, next(iter(WORD.findall(body.decode())), None) if body is not None else None)
+        self.report(key)
+
+    def report(self, key: str) -> None:
+        """S3 sends an event, or loses it, or sends it twice."""
         self.sequence += 1
         calm, weather, choices = self.scheduler.is_calm, self.scheduler.weather, self.choices
         if not calm and choices.chance(weather.lost_event):
@@ -286,6 +303,16 @@ class Universe:
         tenant = self.registry.tenant(name)
         assert tenant is not None
         return tenant
+
+
+def rule_in(body: bytes | None) -> Groups:
+    """The groups of the one rule of a settings file."""
+    return groups_in(None if body is None else json.loads(body).get("access"))
+
+
+def groups_in(rules: Any) -> Groups:
+    """The groups of the one rule among *rules* as they are written; None where there are none."""
+    return frozenset(rules[0]["groups"]) if rules else None
 
 
 def broken_table(label: str, took_effect: bool) -> Exception:
