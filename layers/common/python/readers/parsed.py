@@ -82,7 +82,8 @@ class Place:
             return self.name
         first = min(text.count("\n", self.start, begin), self.rows - 1)
         last = min(first + text[begin:end].rstrip("\n").count("\n"), self.rows - 1)
-        return f"{self.name}!{self.columns[0]}{self.row + first}:{self.columns[1]}{self.row + last}"
+        sheet = f"{self.name}!" if self.name else ""  # a CSV has one sheet, without a name
+        return f"{sheet}{self.columns[0]}{self.row + first}:{self.columns[1]}{self.row + last}"
 
     def cut(self, start: int, skipped: str) -> Place:
         r"""What is left of the place in a text that starts at *start*; *skipped* is its text before that.

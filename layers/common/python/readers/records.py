@@ -5,7 +5,7 @@ import html
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from readers.markdown_writer import (
     titles_above,
     without_data_urls,
 )
-from readers.parsed import ParsedDocument
+from readers.parsed import ParsedDocument, Place, column_name
 from readers.read_errors import CorruptFileError, EmptyFileError, UnsafeFileError
 from readers.text_decoding import clean, decode
 
@@ -28,6 +28,7 @@ _NAMED = re.compile(r"\ufeff?sep=([^\w\s\"]|\t)\r?\n")  # what Excel writes and 
 SAMPLE_CHARACTERS = 65_536
 MAX_CELL_CHARACTERS = 1_000_000
 MAX_ROWS_ABOVE = 20  # of titles, notes and blank lines before a header
+ROWS_OF_A_PLACE = 1_000
 MAX_NOTES = 5  # rows such as `Date,2026-05-01` before a blank line
 _NUMBER = re.compile(r"[-+(]?[$€£¥]?\s*\d[\d.,:/ T'%+-]*(?:[eE][-+]?\d+)?\s*[%€$£¥)Z]?")  # or a date, or a time
 
@@ -85,14 +86,35 @@ def read_csv(body: bytes) -> ParsedDocument:
             found.append(f"only the first {MAX_COLUMNS} columns are read")
         for row in islice(_rows(text, separator), above):
             writer.block(one_line(" ".join(row)))
-        filled = (row for row in islice(_rows(text, separator), above, None) if _used(row))
+        numbered = enumerate(islice(_rows(text, separator), above, None), start=above + 1)
+        filled = ((number, row) for number, row in numbered if _used(row))
         first = next(filled)
-        unnamed = all(_NUMBER.fullmatch(cell.strip()) for cell in first)
+        unnamed = all(_NUMBER.fullmatch(cell.strip()) for cell in first[1])
         names = [f"column {number}" for number in range(1, max(widths) + 1)]
-        writer.table(chain([names, first] if unnamed else [first], filled), columns=max(widths))
+        placed = _Placed(chain([(first[0], names), first] if unnamed else [first], filled), max(widths))
+        writer.table(placed.rows(), columns=max(widths), cells=placed.place)
     except csv.Error as exc:
         raise CorruptFileError(f"the rows cannot be separated ({exc})") from exc
     return writer.document(MEDIA_TYPE, warnings=found)
+
+
+class _Placed:
+    """Rows with their numbers in the file, and the place that begins with a row: one for up to 1,000 without a gap."""
+
+    def __init__(self, numbered: Iterable[tuple[int, Sequence[str]]], columns: int) -> None:
+        self._numbered = numbered
+        self._columns = ("A", column_name(min(columns, MAX_COLUMNS) - 1))
+        self._first = self._row = self._number = 0
+
+    def rows(self) -> Iterator[Sequence[str]]:
+        for self._number, row in self._numbered:
+            yield row
+
+    def place(self, at: int) -> Place | None:
+        begins = at < 2 or at - self._first >= ROWS_OF_A_PLACE or self._number - self._row != at - self._first
+        if begins:
+            self._first, self._row = at, self._number
+        return Place(0, "", self._columns, self._number, 1 if at == 0 else ROWS_OF_A_PLACE) if begins else None
 
 
 def _used(row: Sequence[str]) -> int:

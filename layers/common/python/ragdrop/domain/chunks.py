@@ -23,7 +23,7 @@ Span = tuple[int, int]
 ChunkPlaces: TypeAlias = "tuple[tuple[int, str], ...]"
 """Where each place starts in a chunk's text, counted from the chunk's first code point, and its name."""
 _CELLS = re.compile(
-    r"(?P<sheet>.*)!(?P<left>[A-Z]{1,3})(?P<first>\d{1,7}):(?P<right>[A-Z]{1,3})(?P<last>\d{1,7})", re.S
+    r"(?P<sheet>(?:.*!)?)(?P<left>[A-Z]{1,3})(?P<first>\d{1,7}):(?P<right>[A-Z]{1,3})(?P<last>\d{1,7})", re.S
 )
 _NUMBERED = re.compile(r"(?P<word>page|slide) (?P<number>\d{1,7})(?P<rest>.*)", re.DOTALL)
 Vector: TypeAlias = "array[float]"
@@ -377,7 +377,7 @@ def _spanned(names: Sequence[str]) -> str:
     if cells and len(sheets) == 1:
         left, right = (_widest([found[side] for found in cells], side) for side in ("left", "right"))
         rows = [int(found[end]) for found in cells for end in ("first", "last")]
-        return f"{cells[0]['sheet']}!{left}{min(rows)}:{right}{max(rows)}"
+        return f"{cells[0]['sheet']}{left}{min(rows)}:{right}{max(rows)}"
     first, last = (_NUMBERED.fullmatch(name) for name in (names[0], names[-1]))
     if first and last and first["word"] == last["word"]:
         if first["number"] == last["number"]:
@@ -416,7 +416,7 @@ def _rows(name: str, before: str, touched: str) -> str:
     last_row = int(cells["last"])
     first = min(int(cells["first"]) + before.count("\n"), last_row)
     last = min(first + touched.rstrip("\n").count("\n"), last_row)
-    return f"{cells['sheet']}!{cells['left']}{first}:{cells['right']}{last}"
+    return f"{cells['sheet']}{cells['left']}{first}:{cells['right']}{last}"
 
 
 def page_in(place: str | None) -> int | None:

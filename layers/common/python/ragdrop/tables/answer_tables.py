@@ -1,11 +1,19 @@
 """Answer a question by a plan over typed tables."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 
+from ragdrop.tables.asked import read_question
+from ragdrop.tables.match_table import Candidate, match_table
+from ragdrop.tables.plans import PlanResult, Refusal, RefusedPlanError, run_plan, shown_number
 from ragdrop.tables.typed import TypedTable
+
+MAX_CELLS = 1_000  # that an answer names; the range says the rest
+MAX_LISTED = 50  # texts of a list that the value holds; `rows` has all
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,16 +22,16 @@ class TableAnswer:
 
     Attributes:
         value: The answer as text, such as `12.50 EUR`, `3` or the names of rows with commas between; empty if refused.
-        number: The answer as a number, where it is one (a count, an amount, a distance; a duration in its unit).
-        rows: The labels of rows, where the answer is a list (or the one row of a largest or smallest value).
+        number: The answer as a number, where it is one (a count, an amount, a distance; a duration in seconds).
+        rows: The texts of a list, or of the one row of a largest or smallest value.
         cells: The cells it was computed from, such as `Budget!B2` or, of a CSV, `B2`; row 1 is the first of the file.
-        expression: What was computed, such as `sum(amount) where item = "dog" and date in 2026-08`.
+        expression: What was computed, such as `sum(amount) where item is "dog"`.
         path: The document of the table.
         range: The cells of the table without its header, such as `Budget!A2:C40`.
         rows_used, rows_total: How many rows were used, of how many (totals rows are not counted).
-        reason: Why it was refused: `no_table`, `no_column`, `no_value`, `no_period`, `unit`, `ambiguous`, `tie`,
-            `not_a_table_question`; None if answered.
+        reason: Why it was refused; None if answered.
         closest: The paths of the tables that come nearest, where it was refused.
+        table: The table, and `used` its rows, for whoever cites them.
     """
 
     value: str = ""
@@ -35,8 +43,10 @@ class TableAnswer:
     range: str = ""
     rows_used: int = 0
     rows_total: int = 0
-    reason: str | None = None
+    reason: Refusal | None = None
     closest: tuple[str, ...] = ()
+    table: TypedTable | None = field(default=None, repr=False, compare=False)
+    used: Sequence[int] = field(default=(), repr=False, compare=False)
 
     @property
     def abstained(self) -> bool:
@@ -49,4 +59,90 @@ def answer(question: str, tables: Sequence[TypedTable], today: date) -> TableAns
 
     *today* is what `this month`, `last year` and the like count from.
     """
-    raise NotImplementedError
+    asked = read_question(question, today)
+    if asked is None:
+        return None
+    found: list[tuple[float, TypedTable, list[Candidate]]] = []
+    near: list[tuple[float, str, Refusal]] = []
+    for table in tables:
+        matched = match_table(asked, table)
+        if isinstance(matched, list):
+            found.append((matched[0].score, table, matched))
+        else:
+            near.append((matched.score, table.path, matched.reason))
+    if not found:
+        return _refused(near)
+    found.sort(key=lambda each: -each[0])
+    answers: list[TableAnswer] = []
+    for score, table, candidates in found:
+        if score < found[0][0]:
+            break
+        answers += _answers(table, candidates)
+    given = [each for each in answers if not each.abstained]
+    if not given:
+        return answers[0]
+    same = {(each.value, each.number) for each in given}
+    if len(same) == 1:
+        return given[0]
+    paths = tuple(dict.fromkeys(each.path for each in given))
+    return TableAnswer(reason="tie" if len(paths) > 1 else "ambiguous", closest=paths)
+
+
+def _refused(near: Iterable[tuple[float, str, Refusal]]) -> TableAnswer:
+    ordered = sorted(near, key=lambda each: -each[0])
+    paths = tuple(dict.fromkeys(path for score, path, _ in ordered if score > 0))[:3]
+    return TableAnswer(reason=ordered[0][2] if ordered else "no_table", closest=paths)
+
+
+def _answers(table: TypedTable, candidates: Sequence[Candidate]) -> list[TableAnswer]:
+    found = []
+    for candidate in candidates:
+        plan = candidate.plan
+        try:
+            result = run_plan(plan, table)
+            if (
+                plan.operation == "list"
+                and plan.order is None
+                and len(result.texts) > 1
+                and _is_one(plan.column, table)
+            ):
+                raise RefusedPlanError("ambiguous")
+        except RefusedPlanError as exc:
+            found.append(TableAnswer(reason=exc.reason, closest=(table.path,), expression=plan.expression(table)))
+            continue
+        found.append(_answer(table, plan.expression(table), result))
+    return found
+
+
+def _is_one(column: int | None, table: TypedTable) -> bool:
+    """Whether a list of this column is one number too many: which of them was meant is open."""
+    return column is not None and table.columns[column].kind in {"number", "amount", "duration", "boolean"}
+
+
+def _answer(table: TypedTable, expression: str, result: PlanResult) -> TableAnswer:
+    rows = list(result.rows)
+    cells = tuple(table.cell(row, column) for row in rows[:MAX_CELLS] for column in result.columns)[:MAX_CELLS]
+    return TableAnswer(
+        value=_value(result),
+        number=result.number,
+        rows=result.texts,
+        cells=cells,
+        expression=expression,
+        path=table.path,
+        range=table.range_of(0, table.row_count - 1) if table.row_count else "",
+        rows_used=len(set(rows)),
+        rows_total=len(table.rows),
+        table=table,
+        used=rows,
+    )
+
+
+def _value(result: PlanResult) -> str:
+    if result.day is not None:
+        return result.day.isoformat()
+    if result.groups:
+        return ", ".join(f"{name}: {shown_number(number, result.unit)}" for name, number in result.groups[:MAX_LISTED])
+    if result.texts:
+        more = len(result.texts) - MAX_LISTED
+        return ", ".join(result.texts[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
+    return shown_number(result.number or Decimal(0), result.unit)

@@ -1,38 +1,361 @@
 """Tables of a parsed document as typed columns, with the place of every cell."""
 
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date, timedelta
+from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal
-from typing import Literal
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
 
-from readers.parsed import ParsedDocument
+from groundcheck.sentences import stem, words
+from ragdrop.tables.cell_values import DAY_S, ColumnKind, decimal_comma, read_column, unit_in
 
-ColumnKind = Literal["number", "amount", "date", "duration", "text", "boolean"]
-CellValue = Decimal | date | timedelta | bool | str | None
+if TYPE_CHECKING:  # only ingest loads the readers
+    from readers.parsed import ParsedDocument, Place
+
+MAX_INDEXED = 50_000  # distinct texts of a column whose words are looked up one by one; of others only whole cells are
+MAX_TOTALS = 200  # of a table: rows behind them that are named so are data
+_TOTAL = re.compile(
+    r"(?:grand |sub-?|zwischen|gesamt|end)?(?:totals?|sums?|summen?|gesamt|insgesamt|averages?|mean|durchschnitt|Σ|Ø)"
+    r"(?:\W.*)?",
+    re.I,
+)
+_TOTAL_BEGINS = frozenset("gGsSzZeEtTaAmMdDiIΣØ")
+_EMPHASIS = re.compile(
+    r"(?:\*\*|__|~~|`)(.+?)(?:\*\*|__|~~|`)|!?\[\[(?:[^\]|]*\|)?([^\]]+)\]\]|!?\[([^\]]*)\]\([^)]*\)"
+)
+_CELL_END = re.compile(r"(?<!\\)\|")
+Keys = "array[int]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class TypedColumn:
-    """One column: its header, what its cells are, and the unit or currency that all of them have (empty if none)."""
+    """One column.
+
+    Attributes:
+        name: Its header, with those above it.
+        kind: What its cells are.
+        unit: The unit or currency of all its cells, `mixed` if they differ, empty if none is stated.
+        keys: A whole number for each row: of a number its value times 10 to the power of `scale`, of a date and of a
+            duration seconds, of a boolean 0 or 1, of a text its place in `texts`.  `missing` stands for no value.
+        texts: The distinct texts of a text column, and of one whose units differ (`units` then has the unit of each).
+        unread: Rows whose cell is of another kind, such as `#REF!`.
+    """
 
     name: str
     kind: ColumnKind
     unit: str
-    texts: tuple[str, ...]  # as shown
-    values: tuple[CellValue, ...]  # None where a cell is empty or not of the kind
+    keys: Any
+    scale: int = 0
+    texts: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()  # of each row, where `unit` is `mixed`
+    unread: frozenset[int] = frozenset()
+
+    @cached_property
+    def missing(self) -> int:
+        """The key of an empty cell: the lowest that fits."""
+        return -(1 << (8 * self.keys.itemsize - 1))
+
+    @cached_property
+    def codes(self) -> dict[str, list[int]]:
+        """The places in `texts` of each text, folded."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for code, text in enumerate(self.texts):
+            found[" ".join(map(stem, words(text)))].append(code)
+        return dict(found)
+
+    @cached_property
+    def by_word(self) -> dict[str, set[int]]:
+        """The places in `texts` of the texts with a word, by its stem; empty where there are too many."""
+        found: dict[str, set[int]] = defaultdict(set)
+        for code, text in enumerate(self.texts if len(self.texts) <= MAX_INDEXED else ()):
+            for word in words(text):
+                found[stem(word)].add(code)
+        return dict(found)
+
+    def value(self, row: int) -> Decimal | date | bool | str | None:
+        """The value of a cell; a duration in seconds, of a date only its day."""
+        key = self.keys[row]
+        if key == self.missing or row in self.unread:
+            return None
+        match self.kind:
+            case "text":
+                return self.texts[key]
+            case "boolean":
+                return bool(key)
+            case "date":
+                return date.fromordinal(key // DAY_S + 1)
+            case _:
+                return Decimal(key).scaleb(-self.scale)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class TypedTable:
-    """A table: `path` of its document, `name` of its sheet or heading, columns, and the rows that are totals."""
+    """A table of a document.
+
+    Attributes:
+        path: The document's path in its vault.
+        name: Its sheet, or the heading above it.
+        columns: Left to right.
+        totals: Rows that sum up others; no plan counts them.
+        starts: Where each row's line starts in the parsed text, and where the last one ends.
+        header: Where the header starts there.
+        places: First row, number of that row in the sheet, and letters of the first column, of runs of rows; what
+            cells are called.
+        sheet: What stands before the `!` of a cell's name; empty for a CSV.
+    """
 
     path: str
     name: str
     columns: tuple[TypedColumn, ...]
     totals: frozenset[int] = frozenset()
+    starts: Any = field(default_factory=lambda: array("q", [0]))
+    header: int = 0
+    places: tuple[tuple[int, int], ...] = ((0, 2),)
+    left: int = 0
+    sheet: str = ""
+
+    @property
+    def row_count(self) -> int:
+        """Rows without the header, totals included."""
+        return len(self.columns[0].keys) if self.columns else 0
+
+    @property
+    def rows(self) -> Sequence[int]:
+        """The rows that count."""
+        return (
+            [row for row in range(self.row_count) if row not in self.totals] if self.totals else range(self.row_count)
+        )
+
+    def cell(self, row: int, column: int) -> str:
+        """The name of a cell, such as `Sheet1!B2`.
+
+        >>> table = TypedTable("a.csv", "a", (), places=((0, 2), (5, 9)), sheet="Sheet1")
+        >>> table.cell(0, 1), table.cell(6, 27)
+        ('Sheet1!B2', 'Sheet1!AB10')
+        """
+        return f"{self.sheet}!{self._at(row, column)}" if self.sheet else self._at(row, column)
+
+    def range_of(self, first: int, last: int) -> str:
+        """The name of whole rows."""
+        return f"{self.cell(first, 0)}:{self._at(last, len(self.columns) - 1)}"
+
+    def _at(self, row: int, column: int) -> str:
+        first, number = self.places[bisect_right(self.places, row, key=lambda place: place[0]) - 1]
+        letters, rest = "", self.left + column + 1
+        while rest:
+            rest, letter = divmod(rest - 1, 26)
+            letters = chr(65 + letter) + letters
+        return f"{letters}{number + row - first}"
+
+    @cached_property
+    def label(self) -> int | None:
+        """The column that names the rows: the first of texts that mostly differ, else the first of texts or dates."""
+        texts = [at for at, column in enumerate(self.columns) if column.kind == "text"]
+        distinct = [at for at in texts if len(self.columns[at].texts) * 10 >= self.row_count * 8]
+        dates = [at for at, column in enumerate(self.columns) if column.kind == "date"]
+        return next(iter([*distinct, *texts, *dates]), None)
 
 
 def tables_of(document: ParsedDocument, path: str = "") -> Sequence[TypedTable]:
-    """Every table of *document*, in order; *path* is the document's path in its vault."""
-    raise NotImplementedError
+    r"""Every table of *document* that has rows, in order; *path* is the document's path in its vault.
+
+    >>> from readers import read
+    >>> table = tables_of(read(b"item,EUR\nDog food,\"1,200.50\"\nVet,80\nTotal,1280.50\n", name="a.csv"), "a.csv")[0]
+    >>> [column.kind for column in table.columns], table.columns[1].value(0), table.totals, table.cell(0, 1)
+    (['text', 'amount'], Decimal('1200.50'), frozenset({2}), 'B2')
+    """
+    found = []
+    for number, table in enumerate(document.tables, start=1):
+        lines = document.text[table.rows_start : table.end].split("\n")
+        starts = array("q", accumulate((len(line) + 1 for line in lines), initial=table.rows_start))
+        while lines and not lines[-1].strip():
+            lines.pop()
+        rows = [split_row(line) for line in lines]
+        del lines
+        headers = [split_row(line) for line in document.text[table.start : table.rows_start].strip().split("\n")]
+        headers = [row for row in headers if not all(re.fullmatch(r":?-+:?", cell) for cell in row)]
+        if not rows or not headers:
+            continue
+        more = _header_rows(headers[-1], rows)
+        headers, rows = [*headers, *rows[:more]], rows[more:]
+        if not rows:
+            continue
+        named = _named_totals(rows)
+        columns = _columns(headers, rows, named)
+        heading = document.heading_path(table.start)
+        sheet, left, places = _places(document, starts)
+        if not places:
+            sheet, places = f"table {number}", [(0, len(headers) - more + 1)]
+        placed = [(max(first - more, 0), row + max(more - first, 0)) for first, row in places]
+        found.append(
+            TypedTable(
+                path,
+                heading[-1] if heading else "",
+                columns,
+                _totals(columns, named),
+                array("I" if starts[-1] < 1 << 32 else "q", starts[more : more + len(rows) + 1]),
+                table.start,
+                tuple(dict(placed).items()),
+                left,
+                sheet,
+            )
+        )
+    return found
+
+
+def split_row(line: str) -> list[str]:
+    r"""The cells of a line of a Markdown table, without emphasis and links around their texts.
+
+    >>> split_row("| a\\|b | **12** | [[x|y]] |"), split_row("a | b")
+    (['a|b', '12', 'y'], ['a', 'b'])
+    """
+    line = line.strip()
+    line = line[1:] if line.startswith("|") else line
+    line = line[:-1] if line.endswith("|") and not line.endswith("\\|") else line
+    if "\\" not in line and "[" not in line and "*" not in line and "_" not in line and "`" not in line:
+        return [cell.strip() for cell in line.split("|")]
+    line = re.sub(r"\[\[([^\]|]*)\|([^\]]*)\]\]", r"\2", line)
+    cells = (cell.strip().replace("\\|", "|") for cell in _CELL_END.split(line))
+    return [_EMPHASIS.sub(lambda found: next(filter(None, found.groups()), ""), cell) for cell in cells]
+
+
+def _places(document: ParsedDocument, starts: Sequence[int]) -> tuple[str, int, list[tuple[int, int]]]:
+    """The sheet of a table, its first column, and its runs of rows with the number of the first in the sheet."""
+    first, last = (
+        bisect_right(document.places, at, key=lambda place: place.start) for at in (starts[0], starts[-1] - 1)
+    )
+    placed = [place for place in document.places[max(first - 1, 0) : last] if place.columns]
+    if not placed:
+        return "", 0, []
+    runs = []
+    for place in placed:
+        skipped = document.text.count("\n", place.start, starts[0]) if place.start < starts[0] else 0
+        runs.append((max(bisect_left(starts, place.start), 0), place.row + skipped))
+    return placed[0].name, _number_of(placed[0]), runs
+
+
+def _number_of(place: Place) -> int:
+    number = 0
+    for letter in place.columns[0] if place.columns else "A":
+        number = number * 26 + ord(letter) - 64
+    return number - 1
+
+
+def _header_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """How many rows under the header belong to it: one of words alone over columns of numbers.
+
+    >>> _header_rows(["", "2025", "2025"], [["Item", "Plan", "Spent"], ["Dog", "5", "7"], ["Cat", "4", "3"]])
+    1
+    """
+    if len(rows) < 2:
+        return 0
+    first, rest = rows[0], rows[1:12]
+    is_number = re.compile(r"[^\w]*\d[\d.,:/' -]*\D{0,4}").fullmatch
+    numeric = [
+        at
+        for at in range(min(map(len, [header, *rest])))
+        if sum(bool(is_number(row[at])) for row in rest) * 10 >= 8 * sum(bool(row[at]) for row in rest) > 0
+    ]
+    filled = [name for name in header if name]
+    repeats = len(set(filled)) < len(header)
+    words_alone = all(at < len(first) and first[at] and not re.search(r"\d", first[at]) for at in numeric)
+    return int(len(numeric) > 1 and repeats and words_alone)
+
+
+def _named_totals(rows: Sequence[Sequence[str]]) -> list[int]:
+    """The rows whose first filled cell is named like a total."""
+    first = (next((cell for cell in row if cell), "") for row in rows)
+    found = [at for at, cell in enumerate(first) if cell and cell[0] in _TOTAL_BEGINS and _TOTAL.fullmatch(cell)]
+    return found if len(found) <= MAX_TOTALS else []
+
+
+def _columns(
+    headers: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], named: Sequence[int]
+) -> tuple[TypedColumn, ...]:
+    width = max(map(len, headers))
+    texts = [[row[at] if at < len(row) else "" for row in rows] for at in range(width)]
+    for at in named:  # the name of a total in a column of dates or numbers is none of its cells
+        label = next(column for column in range(width) if texts[column][at])
+        if not any(_TOTAL.fullmatch(text) is None and not re.search(r"\d", text) for text in texts[label][:50] if text):
+            texts[label][at] = ""
+    distinct = [dict.fromkeys(column) for column in texts]
+    votes = [decimal_comma(list(each)[:1_000]) for each in distinct]
+    comma = True if True in votes and False not in votes else False if False in votes and True not in votes else None
+    columns = []
+    for at in range(width):
+        parts = dict.fromkeys(row[at].strip() for row in headers if at < len(row) and row[at].strip())
+        columns.append(_column(" ".join(parts) or f"column {at + 1}", texts[at], list(distinct[at]), comma))
+    return tuple(columns)
+
+
+def _text_column(name: str, cells: Sequence[str], distinct: Sequence[str]) -> TypedColumn:
+    codes = {text: code for code, text in enumerate(text for text in distinct if text)}
+    keys = packed_keys([codes.get(text) for text in cells])
+    return TypedColumn(name, "text", unit_in(name), keys, 0, tuple(codes))
+
+
+def _column(name: str, cells: Sequence[str], distinct: Sequence[str], comma: bool | None) -> TypedColumn:  # noqa: FBT001
+    found = read_column(name, distinct, comma)
+    if found.kind == "text":
+        return _text_column(name, cells, distinct)
+    exponents = (value.as_tuple().exponent for value in found.values.values() if isinstance(value, Decimal))
+    scale = max((-int(exponent) for exponent in exponents), default=0)
+    scale = max(scale, 0)
+    numbers = {
+        text: None if value is None else int(Decimal(value).scaleb(scale)) for text, value in found.values.items()
+    }
+    if any(value is not None and abs(value) >= 1 << 63 for value in numbers.values()):
+        return _text_column(name, cells, distinct)
+    keys = packed_keys([numbers[text] for text in cells])
+    units = tuple(found.units.get(text, "") for text in cells) if found.unit == "mixed" else ()
+    unread = frozenset(row for row, text in enumerate(cells) if text in found.unread) if found.unread else frozenset()
+    return TypedColumn(name, found.kind, found.unit, keys, scale, (), units, unread)
+
+
+def packed_keys(keys: Sequence[int | None]) -> Any:
+    """Keys in the smallest array that has room for them and for the key of an empty cell.
+
+    >>> packed_keys([1, None, 300])
+    array('h', [1, -32768, 300])
+    """
+    present = [key for key in keys if key is not None]
+    low, high = min(present, default=0), max(present, default=0)
+    for code, bits in (("b", 7), ("h", 15), ("i", 31), ("q", 63)):
+        if -(1 << bits) < low and high < 1 << bits:
+            missing = -(1 << bits)
+            return array(code, [missing if key is None else key for key in keys])
+    raise OverflowError("a key has more than 63 bits")
+
+
+def _totals(columns: Sequence[TypedColumn], named: Sequence[int]) -> frozenset[int]:
+    """Rows that sum up others: they are named so, or have no name and are the sum of all above."""
+    found: set[int] = set()
+    texts = [column for column in columns if column.kind == "text"]
+    sums = [column for column in columns if column.kind in {"number", "amount", "duration"}]
+    for row in named:
+        others = sum(column.keys[row] != column.missing for column in texts)
+        if others < 2 or any(_adds_up(column, row, found) for column in sums):
+            found.add(row)
+    last = len(columns[0].keys) - 1
+    unnamed = texts and all(column.keys[last] == column.missing for column in texts)
+    if last > 1 and unnamed and last not in found and any(_adds_up(column, last, found) for column in sums):
+        found.add(last)
+    return frozenset(found)
+
+
+def _adds_up(column: TypedColumn, row: int, totals: set[int]) -> bool:
+    key = column.keys[row]
+    if key == column.missing or row < 2:
+        return False
+    since = max((each for each in totals if each < row), default=-1) + 1
+    every = sum(key for at, key in enumerate(column.keys[:row]) if key != column.missing and at not in totals)
+    part = sum(key for key in column.keys[since:row] if key != column.missing)
+    return bool(key in {every, part})

@@ -1,0 +1,547 @@
+"""Read a question for what a plan needs: what is folded, periods, bounds, superlatives, negations."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from decimal import Decimal
+
+from groundcheck.facts import NUMBER_WORDS
+from groundcheck.sentences import STOP_WORDS, stem
+from ragdrop.tables.cell_values import DAY_S, MONTH_NUMBERS, seconds_of_date, unit_name
+from ragdrop.tables.plans import Operation
+
+_CONCEPTS = {
+    "money": "cost price spend spent spending pay paid expensive expense expenditure charge money cheap costly amount "
+    "worth bill kosten kostet kostete gekostet preis betrag ausgegeben bezahlt gezahlt zahlen teuer",
+    "distance": "long length far distance ridden rode ride riding rides walk walked ran cycle cycled hike hiked drive "
+    "drove driven travel travelled lang weit gefahren strecke",
+    "duration": "long last lasted duration time take took taken spend spent lang lange dauer dauert dauerte work worked "
+    "working gearbeitet",
+    "weight": "heavy weigh weighs weight light schwer gewicht",
+    "age": "old young age alt jung",
+    "height": "tall high height elevation hoch",
+    "temperature": "hot warm cold cool temperature warm kalt",
+    "speed": "fast slow speed schnell langsam",
+    "size": "big large small size area groß klein",
+    "date": "when date day wann datum",
+    "place": "where place located take took held wo ort",
+    "person": "who whom whose person people did wer wem",
+    "quantity": "sold sell buy bought ordered quantity units pieces stock verkauft gekauft",
+    "score": "score scored points rating rated grade marks",
+}
+CONCEPTS = {name: frozenset(map(stem, words.split())) for name, words in _CONCEPTS.items()}
+"""What people ask with, by what it asks about: stems."""
+_SUPERLATIVES = {
+    "highest largest biggest greatest maximum max most best höchste höchsten größte größten meisten": (False, ""),
+    "lowest smallest least minimum min fewest worst niedrigste niedrigsten kleinste kleinsten wenigsten": (True, ""),
+    "longest längste längsten": (False, "distance duration"),
+    "shortest kürzeste kürzesten": (True, "distance duration"),
+    "farthest furthest weiteste": (False, "distance"),
+    "dearest costliest priciest teuerste teuersten": (False, "money"),
+    "cheapest billigste billigsten günstigste günstigsten": (True, "money"),
+    "latest newest neueste neuesten späteste": (False, "date"),
+    "earliest früheste frühesten": (True, "date"),
+    "oldest älteste ältesten": (False, "age"),
+    "youngest jüngste jüngsten": (True, "age"),
+    "heaviest schwerste": (False, "weight"),
+    "lightest leichteste": (True, "weight"),
+    "tallest": (False, "height"),
+    "fastest quickest schnellste": (False, "speed"),
+    "slowest langsamste": (True, "speed"),
+    "hottest warmest wärmste": (False, "temperature"),
+    "coldest coolest kälteste": (True, "temperature"),
+}
+SUPERLATIVES = {word: said for words, said in _SUPERLATIVES.items() for word in words.split()}
+_ADJECTIVES = {"expensive": "money", "costly": "money", "recent": "date", "heavy": "weight", "popular": "quantity"}
+_COMPARATIVES = {
+    "longer": "distance duration", "shorter": "distance duration", "farther": "distance", "further": "distance",
+    "cheaper": "money", "dearer": "money", "pricier": "money", "heavier": "weight", "lighter": "weight", "older": "age",
+    "younger": "age", "taller": "height", "hotter": "temperature", "warmer": "temperature", "colder": "temperature",
+    "cooler": "temperature", "faster": "speed", "slower": "speed", "länger": "distance duration",
+    "kürzer": "distance duration", "teurer": "money", "billiger": "money", "schwerer": "weight", "älter": "age",
+}  # fmt: skip
+_LOWER = frozenset(
+    "less fewer lower smaller shorter cheaper lighter younger colder cooler slower under below weniger kürzer billiger "
+    "unter kleiner leichter jünger".split()
+)
+_NUMBER = r"(?:(?P<sign>eur|usd|gbp|chf) )?(?P<n>-?\d[\d.,']*)(?: (?P<k>thousand|million|k))?"
+_THAN = (
+    r"(?P<word>more|greater|higher|larger|bigger|less|fewer|lower|smaller|mehr|weniger|größer|kleiner|höher|"
+    + "|".join(_COMPARATIVES)
+    + r")(?: (?P<adjective>expensive|costly))? (?:than|als)"
+)
+_BOUNDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(rf"(?<!\S){pattern}(?!\S)"), sign)
+    for pattern, sign in (
+        (rf"(?:no|not) {_THAN} {_NUMBER}", "not"),
+        (rf"{_THAN} {_NUMBER}", "than"),
+        (rf"(?:between|zwischen) {_NUMBER} (?:and|und) (?P<m>\d[\d.,']*)", "between"),
+        (rf"(?:at least|a minimum of|mindestens|>=) {_NUMBER}", ">="),
+        (rf"(?:at most|up to|a maximum of|höchstens|maximal|bis zu|<=) {_NUMBER}", "<="),
+        (rf"{_NUMBER} (?:(?P<unit>\w+) )?or (?:more|above|over|longer|higher)", ">="),
+        (rf"{_NUMBER} (?:(?P<unit>\w+) )?or (?:less|fewer|below|under|shorter|lower)", "<="),
+        (rf"(?:(?P<word>over|above|exceed|exceeds|exceeded|exceeding|beyond|über|>)) {_NUMBER}", "than"),
+        (rf"(?:(?P<word>under|below|unter|<)) {_NUMBER}", "than"),
+        (rf"(?:exactly|equal to|genau) {_NUMBER}", "="),
+    )
+)
+_FOLDS: tuple[tuple[re.Pattern[str], Operation | str], ...] = tuple(
+    (re.compile(rf"(?<!\S){pattern}(?!\S)"), fold)
+    for pattern, fold in (
+        (r"how many (?:different|distinct|unique)|wie viele (?:verschiedene|unterschiedliche)", "distinct"),
+        (r"(?:the )?number of (?:different|distinct|unique)", "distinct"),
+        (
+            r"how many|how often|how many times|wie ?viele|wie oft|(?:the |total )?number of|count(?: of)?|anzahl",
+            "count",
+        ),
+        (r"on average|average|mean|im durchschnitt|durchschnitt\w*|im schnitt", "mean"),
+        (
+            r"in total|total|sum(?: of)?|altogether|all together|in all|combined|overall|insgesamt|summe|zusammen|"
+            r"gesamt\w*|add up(?: all)?(?: the)?",
+            "sum",
+        ),
+    )
+)
+_DIFFERENCE = re.compile(
+    r"(?<!\S)(?:the )?(?:difference(?: in \w+)? between|how much (?:more|less|higher|lower|longer|shorter|cheaper|heavier)"
+    r"|how many (?:more|fewer)|unterschied zwischen|differenz zwischen|wie viel mehr|wie viel weniger|compared (?:to|with))(?!\S)"
+)
+_GROUP = re.compile(r"(?<!\S)(?:per|for each|for every|in each|in every|by|each|every|pro|je|nach)(?= (?!\d))")
+_FIRST = re.compile(r"(?<!\S)(?:top|first|bottom|last|die ersten) (\d{1,3}|[a-z]{3,6})(?!\S)")
+_NEGATIONS = frozenset(
+    "not isn't aren't wasn't weren't hasn't haven't don't doesn't didn't without except excluding no never neither "
+    "nicht kein keine ohne außer unlike".split()
+)
+NO_TABLE = re.compile(
+    r"(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|may|must|why|warum|wieso|ist|sind|kann|darf"
+    r"|how (?:do|does|can|could|should|is|are|was|were|did|to|come)|explain|describe|summari[sz]e|tell me about)\b"
+)
+FILLERS = STOP_WORDS | frozenset(
+    "list show give name tell me please find get got see all each every any entry entries row rows record records item "
+    "items table sheet file spreadsheet csv value values there much many did have has had been being was were make made "
+    "happen happened one ones only just exactly currently together recorded listed marked called named mentioned shown "
+    "during within than same used taken place put go goes went come came need needed us we our my i they their it its "
+    "his her s t re m between both including included belong belongs contain contains hold following respective "
+    "current individual single time times who whose what which when where how long far old more most least other "
+    "ist sind war waren der die das den dem des ein eine einen einer im in am an von vom für mit und oder hat haben "
+    "hatte wurde wurden wird werden wie viel viele welche welcher welches welchen was wer wann wo zeige nenne alle es "
+    "wir ich unser unsere mein meine gibt auf bei zu zum zur aus als sich man pro je nach kostet".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A day, month, quarter or year; what is not said is None."""
+
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+    months: int = 1
+
+    def days(self, year: int) -> tuple[date, date]:
+        """Its first and last day; *year* where it says none."""
+        year = self.year or year
+        if self.month is None:
+            return date(year, 1, 1), date(year, 12, 31)
+        if self.day is not None:
+            return date(year, self.month, self.day), date(year, self.month, self.day)
+        over = self.month + self.months
+        end = date(year + (over > 12), over - 12 if over > 12 else over, 1) - timedelta(days=1)
+        return date(year, self.month, 1), end
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A time from `first` to `last`, None where it is open, at words `start` to `end`."""
+
+    first: Moment | None
+    last: Moment | None
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A number that a column is compared with: `low` to `high`, the ends included unless `strict`; `unit` if said."""
+
+    low: Decimal | None
+    high: Decimal | None
+    strict: bool
+    unit: str
+    concepts: tuple[str, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, word by word, and what of it was understood without a table; places count words from 0."""
+
+    words: tuple[str, ...]
+    stems: tuple[str, ...]
+    used: frozenset[int]
+    fold: str = ""  # count, distinct, sum, mean, or empty
+    fold_end: int = 0
+    superlative: tuple[bool, tuple[str, ...]] | None = None  # whether the least, and which concepts
+    said_most: bool = False
+    first: int | None = None
+    periods: tuple[Period, ...] = ()
+    bounds: tuple[Bound, ...] = ()
+    negated: frozenset[int] = frozenset()
+    group_at: int | None = None
+    difference: bool = False
+    concepts: tuple[str, ...] = ()  # of `how long`, `who` and the like
+    wants: str = "what"
+    today: date = field(default=date(2000, 1, 1))
+
+
+class _Reader:
+    """Reads one question; `free` are the words that nothing has used yet."""
+
+    def __init__(self, words: list[str], today: date) -> None:
+        self.words, self.today = words, today
+        self.text = " ".join(words)
+        self.starts = [0]
+        for word in words:
+            self.starts.append(self.starts[-1] + len(word) + 1)
+        self.used: set[int] = set()
+
+    def span(self, found: re.Match[str]) -> tuple[int, int]:
+        """The words of a match."""
+        first = next(at for at, start in enumerate(self.starts) if start >= found.start())
+        last = next(at for at, start in enumerate(self.starts) if start >= found.end())
+        return first, last
+
+    def take(self, found: re.Match[str]) -> tuple[int, int] | None:
+        """The words of a match, which are used now; None where one of them was."""
+        first, last = self.span(found)
+        if not self.used.isdisjoint(range(first, last)):
+            return None
+        self.used.update(range(first, last))
+        return first, last
+
+    def bounds(self) -> list[Bound]:
+        found = []
+        for pattern, sign in _BOUNDS:
+            for match in pattern.finditer(self.text):
+                bound = self._bound(match, sign)
+                if bound is not None:
+                    found.append(bound)
+        return found
+
+    def _bound(self, match: re.Match[str], sign: str) -> Bound | None:
+        parts = match.groupdict()
+        number = number_of(parts["n"])
+        if number is None or self._is_date(match):
+            return None
+        place = self.take(match)
+        if place is None:
+            return None
+        number *= {"thousand": 1_000, "k": 1_000, "million": 10**6}.get(parts.get("k") or "", 1)
+        end = place[1]
+        unit = unit_name(parts.get("unit") or "") or unit_name(parts.get("sign") or "")
+        if not unit and end < len(self.words):
+            unit = unit_name(self.words[end])
+            if unit:
+                self.used.add(end)
+                end += 1
+        word = parts.get("word") or ""
+        concepts = tuple(_COMPARATIVES.get(word, "money" if parts.get("adjective") else "").split())
+        low, high, strict = _ends(sign, word, number, number_of(parts.get("m") or ""))
+        return Bound(low, high, strict, unit, concepts, place[0], end)
+
+    def _is_date(self, match: re.Match[str]) -> bool:
+        word = match.groupdict().get("word") or ""
+        behind = self.text[match.end() :].split()[:1]
+        is_year = bool(re.fullmatch(r"(?:1[5-9]|20)\d\d", match["n"])) and word in {"", "older", "younger"}
+        return (
+            seconds_of_date(match["n"]) is not None
+            or (behind and behind[0] in MONTH_NUMBERS)
+            or (is_year and not (behind and unit_name(behind[0])))
+        )
+
+    def periods(self) -> list[Period]:
+        found, at = [], 0
+        while at < len(self.words):
+            read = None if at in self.used else self._moment(at)
+            if read is None:
+                at += 1
+                continue
+            period = self._period(at, *read)
+            self.used.update(range(period.start, period.end))
+            found.append(period)
+            at = period.end
+        return found
+
+    def _period(self, at: int, moment: Moment, end: int) -> Period:
+        before = self.words[at - 1] if at else ""
+        joined = self.words[end] if end < len(self.words) else ""
+        if before in {"between", "from", "zwischen", "von", "vom"} and joined in {
+            "and",
+            "to",
+            "until",
+            "till",
+            "through",
+            "und",
+            "bis",
+            "-",
+        }:
+            other = self._moment(end + 1)
+            if other is not None:
+                first = (
+                    moment
+                    if moment.year or not other[0].year
+                    else Moment(other[0].year, moment.month, moment.day, moment.months)
+                )
+                return Period(first, other[0], at - 1, other[1])
+        match before:
+            case "since" | "from" | "seit" | "ab":
+                return Period(moment, None, at - 1, end)
+            case "after" | "nach" | "than" if before != "than" or self.words[at - 2 : at - 1] in (["later"], ["newer"]):
+                day = moment.days(self.today.year)[1] + timedelta(days=1)
+                return Period(Moment(day.year, day.month, day.day), None, at - 1, end)
+            case "before" | "vor":
+                day = moment.days(self.today.year)[0] - timedelta(days=1)
+                return Period(None, Moment(day.year, day.month, day.day), at - 1, end)
+            case "until" | "till" | "through" | "bis":
+                return Period(None, moment, at - 1, end)
+        return Period(moment, moment, at, end)
+
+    def _moment(self, at: int) -> tuple[Moment, int] | None:
+        for read in (self._written, self._named, self._quarter, self._relative, self._year):
+            found: tuple[Moment, int] | None = read(at) if at < len(self.words) else None
+            if found is not None:
+                return found
+        return None
+
+    def _written(self, at: int) -> tuple[Moment, int] | None:
+        word = self.words[at]
+        seconds = seconds_of_date(word) if re.search(r"[-./]", word) else None
+        if seconds is None:
+            return None
+        day = date.fromordinal(seconds // DAY_S + 1)
+        month_only = re.fullmatch(r"\d{4}-\d{1,2}", word)
+        return Moment(day.year, day.month, None if month_only else day.day), at + 1
+
+    def _named(self, at: int) -> tuple[Moment, int] | None:
+        day, month_at = self._day(at), at
+        if day is not None:
+            month_at = at + 1 + (self._word(at + 1) in {"of"})
+        month = MONTH_NUMBERS.get(self._word(month_at))
+        if month is None:
+            return None
+        end = month_at + 1
+        if day is None and self._day(end) is not None:
+            day, end = self._day(end), end + 1
+        year_at = end + (self._word(end) in {"of", "in"})
+        year = self._year_at(year_at)
+        if self._word(month_at) in {"may", "march", "mar", "dec", "sep"} and day is None and year is None:
+            before = {"in", "during", "of", "since", "until", "from", "last", "this", "for", "and", "between", "to", "by",
+                      "before", "after", "than", "or", "im", "through", "every"}  # fmt: skip
+            if self._word(at - 1) not in before or (
+                self._word(month_at) == "may" and self._word(end) in {"be", "i", "we"}
+            ):
+                return None
+        if day is not None and not 1 <= day <= 31:
+            return None
+        return Moment(year, month, day), end if year is None else year_at + 1
+
+    def _quarter(self, at: int) -> tuple[Moment, int] | None:
+        short = re.fullmatch(r"q([1-4])", self._word(at))
+        named = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4}.get(self._word(at))
+        if short:
+            number, end = int(short[1]), at + 1
+        elif named and self._word(at + 1) == "quarter" and self._word(at) != "last":
+            number, end = named, at + 2
+        else:
+            return None
+        year_at = end + (self._word(end) == "of")
+        year = self._year_at(year_at)
+        return Moment(year, number * 3 - 2, None, 3), end if year is None else year_at + 1
+
+    def _relative(self, at: int) -> tuple[Moment, int] | None:
+        word, unit, today = self._word(at), self._word(at + 1), self.today
+        if word in {"today", "heute", "yesterday", "gestern"}:
+            day = today - timedelta(days=word in {"yesterday", "gestern"})
+            return Moment(day.year, day.month, day.day), at + 1
+        back = {"this": 0, "current": 0, "last": 1, "previous": 1, "next": -1, "dieses": 0, "letztes": 1, "diesen": 0,
+                "letzten": 1, "diesem": 0, "letztem": 1}.get(word)  # fmt: skip
+        if back is None:
+            return None
+        if unit in {"year", "jahr"}:
+            return Moment(today.year - back), at + 2
+        if unit in {"month", "monat"}:
+            months = today.year * 12 + today.month - 1 - back
+            return Moment(months // 12, months % 12 + 1), at + 2
+        return None
+
+    def _year(self, at: int) -> tuple[Moment, int] | None:
+        year = self._year_at(at)
+        return None if year is None else (Moment(year), at + 1)
+
+    def _year_at(self, at: int) -> int | None:
+        word = self._word(at)
+        return int(word) if re.fullmatch(r"(?:1[5-9]|20|21)\d\d", word) and at not in self.used else None
+
+    def _day(self, at: int) -> int | None:
+        found = re.fullmatch(r"(\d{1,2})(?:st|nd|rd|th|\.)?", self._word(at))
+        return int(found[1]) if found and at not in self.used else None
+
+    def _word(self, at: int) -> str:
+        return self.words[at] if 0 <= at < len(self.words) else ""
+
+
+def _ends(sign: str, word: str, number: Decimal, other: Decimal | None) -> tuple[Decimal | None, Decimal | None, bool]:
+    """The lowest and highest number of a bound, and whether they are left out."""
+    if sign == "between":
+        return number, other, False
+    if sign == "=":
+        return number, number, False
+    if sign in {">=", "<="}:
+        return (number, None, False) if sign == ">=" else (None, number, False)
+    is_lower = word in _LOWER or word == "<"
+    if sign == "not":
+        return (number, None, False) if is_lower else (None, number, False)
+    return (None, number, True) if is_lower else (number, None, True)
+
+
+def number_of(text: str) -> Decimal | None:
+    """A number of a question; a comma before three digits separates thousands, any other is decimal.
+
+    >>> number_of("1,000.5"), number_of("2,5"), number_of("80"), number_of("")
+    (Decimal('1000.5'), Decimal('2.5'), Decimal('80'), None)
+    """
+    text = text.strip(".,'").replace("'", "")
+    if re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
+        text = text.replace(",", "")
+    text = text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
+    return Decimal(text) if re.fullmatch(r"-?\d{1,18}(?:\.\d{1,9})?", text) else None
+
+
+def words_of(question: str) -> list[str]:
+    """The words of a question, signs of currencies and units as words.
+
+    >>> words_of("Tours longer than 80km for €5, in Anna's list?")
+    ['tours', 'longer', 'than', '80', 'km', 'for', 'eur', '5', 'in', 'anna', 'list']
+    """
+    text = question.casefold().replace("’", "'")
+    for sign, word in (("€", " eur "), ("$", " usd "), ("£", " gbp "), ("%", " percent ")):
+        text = text.replace(sign, word)
+    text = re.sub(r"(?<=[a-zäöüß])'s\b", "", text)
+    text = re.sub(r"(?<![\w-])(\d[\d.,]*)(?=(?:km|m|kg|g|h|min|mins|hrs?|eur|cm|mm|l|ml|kwh|mb|gb|k)\b)", r"\1 ", text)
+    found = re.findall(r"-?\d[\d.,:/'-]*\d(?:st|nd|rd|th)?|[<>]=?|[^\W_]+(?:['./&+-][^\W_]+)*|[^\W_]", text)
+    return [word.rstrip(".,") for word in found]
+
+
+def read_question(question: str, today: date) -> Asked | None:
+    """What *question* asks of a table; None where it asks for no number, row or list: yes or no, how to, why.
+
+    >>> asked = read_question("How many tours were longer than 80 km in August 2026?", date(2026, 11, 1))
+    >>> asked.fold, asked.bounds[0].low, asked.bounds[0].unit, asked.periods[0].first
+    ('count', Decimal('80'), 'km', Moment(year=2026, month=8, day=None, months=1))
+    >>> read_question("Why is the pump red?", date(2026, 11, 1)) is None
+    True
+    """
+    words = words_of(question)
+    text = " ".join(words)
+    if not words or NO_TABLE.match(text):
+        return None
+    reader = _Reader(words, today)
+    difference = next((found for found in [_DIFFERENCE.search(text)] if found), None)
+    if difference:
+        reader.take(difference)
+    bounds = reader.bounds()
+    periods = reader.periods()
+    fold, fold_end = "", 0
+    for pattern, name in _FOLDS:
+        for match in pattern.finditer(text):
+            place = reader.take(match)
+            if place is not None and (not fold or fold == "count" == name or name == "sum"):
+                fold, fold_end = fold or name, fold_end or place[1]
+    first = _first(reader)
+    superlative, said_most = _superlative(reader)
+    group = next((found for found in _GROUP.finditer(text) if reader.used.isdisjoint(range(*reader.span(found)))), None)
+    negated = frozenset(at for at, word in enumerate(words) if word in _NEGATIONS)
+    reader.used.update(negated)
+    return Asked(
+        tuple(words),
+        tuple(map(stem, words)),
+        frozenset(reader.used),
+        fold,
+        fold_end,
+        superlative,
+        said_most,
+        first,
+        tuple(periods),
+        tuple(bounds),
+        negated,
+        reader.span(group)[1] if group else None,
+        difference is not None,
+        _asked_concepts(text),
+        _wants(words),
+        today,
+    )
+
+
+def _first(reader: _Reader) -> int | None:
+    for found in _FIRST.finditer(reader.text):
+        number = int(found[1]) if found[1].isdigit() else NUMBER_WORDS.get(found[1])
+        if number and reader.take(found):
+            return number
+    for at, word in enumerate(reader.words[:-1]):
+        behind = reader.words[at + 1]
+        number = int(word) if word.isdigit() and len(word) < 4 else NUMBER_WORDS.get(word)
+        if number and at not in reader.used and behind in SUPERLATIVES:
+            reader.used.add(at)
+            return number
+    return None
+
+
+def _superlative(reader: _Reader) -> tuple[tuple[bool, tuple[str, ...]] | None, bool]:
+    """Whether the least is asked for, by which concepts, and whether a bare `most` or `least` says so."""
+    for at, word in enumerate(reader.words):
+        if at in reader.used or word not in SUPERLATIVES:
+            continue
+        least, concepts = SUPERLATIVES[word]
+        behind = reader.words[at + 1] if at + 1 < len(reader.words) else ""
+        reader.used.add(at)
+        if word in {"most", "least"} and behind in _ADJECTIVES:
+            reader.used.add(at + 1)
+            return (least, (_ADJECTIVES[behind],)), False
+        return (least, tuple(concepts.split())), word in {"most", "least", "fewest", "meisten", "wenigsten"}
+    return None, False
+
+
+_CONCEPT_ASKED: tuple[tuple[str, str], ...] = (
+    (r"how long|wie lang\w*", "distance duration"), (r"how far|wie weit", "distance"), (r"how heavy|wie schwer", "weight"),
+    (r"how old|wie alt", "age"), (r"how (?:tall|high)|wie hoch", "height"), (r"how (?:hot|cold|warm)", "temperature"),
+    (r"how fast|wie schnell", "speed"), (r"how (?:big|large)|wie groß", "size"), (r"how expensive|wie teuer", "money"),
+    (r"when|wann|on (?:which|what) (?:day|date)", "date"), (r"where|wo", "place"), (r"who|whom|wer", "person"),
+)  # fmt: skip
+
+
+def _asked_concepts(text: str) -> tuple[str, ...]:
+    for pattern, concepts in _CONCEPT_ASKED:
+        if re.search(rf"(?<!\S)(?:{pattern})(?!\S)", text):
+            return tuple(concepts.split())
+    return ()
+
+
+def _wants(words: list[str]) -> str:
+    """The word that asks: `how much`, `which`, `who`, `when`, `list` or `what`."""
+    for at, word in enumerate(words):
+        if word == "how" and words[at + 1 : at + 2] == ["much"]:
+            return "how much"
+        if word in {"wieviel"} or (word == "wie" and words[at + 1 : at + 2] == ["viel"]):
+            return "how much"
+        if word in {"which", "welche", "welcher", "welches", "welchen"}:
+            return "which"
+        if word in {"who", "whom", "wer", "when", "wann", "where", "wo"}:
+            return word
+        if word in {"list", "show", "name", "nenne", "zeige", "give"} and at < 3:
+            return "list"
+        if word in {"what", "was", "how", "wie"} and at < 3:
+            return "what"
+    return "what"

@@ -1,0 +1,298 @@
+"""The closed language of plans over one table, and their results."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Literal
+
+from ragdrop.tables.cell_values import DAY_S
+from ragdrop.tables.typed import TypedColumn, TypedTable
+
+Operation = Literal["count", "distinct", "sum", "mean", "min", "max", "list"]
+Refusal = Literal[
+    "no_table", "no_column", "no_value", "no_period", "unit", "ambiguous", "tie", "unread", "not_a_table_question"
+]
+"""Why a question is not answered; `unread`: a cell that is needed is an error, or of another kind than its column."""
+
+
+class RefusedPlanError(ValueError):
+    """A plan has no result; `reason` says why."""
+
+    def __init__(self, reason: Refusal) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class RowFilter:
+    """Keeps rows whose key in a column is one of `keys`, or from `low` to `high`, both included; or all others.
+
+    `said` is the condition as an expression shows it.  Of several columns, `or_column` may hold the key as well.
+    """
+
+    column: int
+    said: str
+    keys: frozenset[int] | None = None
+    low: int | None = None
+    high: int | None = None
+    negated: bool = False
+
+    def admit(self, table: TypedTable, rows: Sequence[int]) -> list[int]:
+        """Those of *rows* that it keeps.  Raises RefusedPlanError: one of them cannot be read."""
+        column = table.columns[self.column]
+        keys = column.keys
+        if column.unread and not column.unread.isdisjoint(rows):
+            raise RefusedPlanError("unread")
+        if self.keys is not None:
+            wanted = self.keys
+            if self.negated:
+                return [row for row in rows if keys[row] not in wanted]
+            if len(wanted) == 1:
+                (key,) = wanted
+                return [row for row in rows if keys[row] == key]
+            return [row for row in rows if keys[row] in wanted]
+        low = column.missing + 1 if self.low is None else max(self.low, column.missing + 1)
+        high = -column.missing if self.high is None else self.high
+        if self.negated:
+            return [row for row in rows if not low <= keys[row] <= high]
+        return [row for row in rows if low <= keys[row] <= high]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to compute: filter, then group, then fold `column`, then order, then take the `first`.
+
+    Attributes:
+        operation: How `column` is folded; `list` shows the cells of `column`, `count` needs none.
+        filters: All of them hold.
+        group, by: The column to group by, and of dates by which part.
+        order: The column that a list is ordered by, its largest first unless `ascending`; groups are ordered by result.
+        minus: With them instead, the same is computed again and taken away.
+    """
+
+    operation: Operation
+    filters: tuple[RowFilter, ...] = ()
+    column: int | None = None
+    group: int | None = None
+    by: Literal["", "month", "year"] = ""
+    order: int | None = None
+    ascending: bool = False
+    first: int | None = None
+    minus: tuple[RowFilter, ...] | None = None
+
+    def expression(self, table: TypedTable) -> str:
+        """The plan for people, such as `sum(amount) where item = "dog"`."""
+        names = [column.name for column in table.columns]
+        folded = "rows" if self.column is None else names[self.column]
+        said = f"{self.operation}({folded})"
+        said += "".join(
+            f" {word} {each.said}" for word, each in zip(["where", *["and"] * 20], self.filters, strict=False)
+        )
+        if self.minus is not None:
+            other = replace(self, minus=None, filters=self.minus).expression(table)
+            return f"{said} - {other}"
+        if self.group is not None:
+            said += f" group by {names[self.group]}{f' ({self.by})' if self.by else ''}"
+        if self.order is not None or (self.group is not None and self.first):
+            by = names[self.order] if self.order is not None else self.operation
+            said += f" order by {by}{'' if self.ascending else ' descending'}"
+        return said + (f" first {self.first}" if self.first else "")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanResult:
+    """What a plan gave: a number with its unit, or texts; the rows used, and the columns whose cells were read."""
+
+    number: Decimal | None = None
+    unit: str = ""
+    texts: tuple[str, ...] = ()
+    rows: Sequence[int] = ()
+    columns: tuple[int, ...] = ()
+    day: date | None = None
+    groups: tuple[tuple[str, Decimal], ...] = field(default=())
+
+
+def run_plan(plan: Plan, table: TypedTable) -> PlanResult:
+    """The result of *plan* over *table*.
+
+    Raises RefusedPlanError: a cell that it needs cannot be read, units differ, or there is nothing to fold.
+    """
+    rows: Sequence[int] = table.rows
+    for each in plan.filters:
+        rows = each.admit(table, rows)
+    if plan.minus is not None:
+        mine = _folded(replace(plan, minus=None), table, rows)
+        its = run_plan(replace(plan, filters=plan.minus, minus=None), table)
+        if mine.number is None or its.number is None or mine.unit != its.unit:
+            raise RefusedPlanError("unit")
+        return replace(mine, number=mine.number - its.number, rows=[*mine.rows, *its.rows])
+    if plan.group is not None:
+        return _grouped(plan, table, rows)
+    return _listed(plan, table, rows) if plan.operation == "list" else _folded(plan, table, rows)
+
+
+def _folded(plan: Plan, table: TypedTable, rows: Sequence[int]) -> PlanResult:
+    read = tuple(dict.fromkeys(each.column for each in plan.filters))
+    if plan.operation == "count" or plan.column is None:
+        return PlanResult(Decimal(len(rows)), "", rows=rows, columns=read)
+    column = table.columns[plan.column]
+    keys, missing = column.keys, column.missing
+    if column.unread and not column.unread.isdisjoint(rows):
+        raise RefusedPlanError("unread")
+    rows = [row for row in rows if keys[row] != missing]
+    if plan.operation == "distinct":
+        return PlanResult(Decimal(len({keys[row] for row in rows})), "", rows=rows, columns=(plan.column,))
+    if (
+        not rows
+        or column.kind in {"text", "boolean"}
+        or (column.kind == "date" and plan.operation not in {"min", "max"})
+    ):
+        raise RefusedPlanError("no_value")
+    unit = unit_of(column, rows)
+    if plan.operation in {"min", "max"}:
+        best = (min if plan.operation == "min" else max)(keys[row] for row in rows)
+        rows = [row for row in rows if keys[row] == best]
+        if column.kind == "date":
+            return PlanResult(rows=rows, columns=(plan.column,), day=date.fromordinal(best // DAY_S + 1))
+        return PlanResult(Decimal(best).scaleb(-column.scale), unit, rows=rows, columns=(plan.column,))
+    total = Decimal(sum(map(keys.__getitem__, rows))).scaleb(-column.scale)
+    number = total / len(rows) if plan.operation == "mean" else total
+    return PlanResult(number, unit, rows=rows, columns=(plan.column,))
+
+
+def unit_of(column: TypedColumn, rows: Sequence[int]) -> str:
+    """The unit of these rows of a column; raises RefusedPlanError where they have several."""
+    if column.unit != "mixed":
+        return "s" if column.kind == "duration" else column.unit
+    found = {column.units[row] for row in rows}
+    if len(found) > 1:
+        raise RefusedPlanError("unit")
+    return found.pop() if found else ""
+
+
+def _grouped(plan: Plan, table: TypedTable, rows: Sequence[int]) -> PlanResult:
+    assert plan.group is not None  # noqa: S101 - its caller looked
+    column = table.columns[plan.group]
+    if column.unread and not column.unread.isdisjoint(rows):
+        raise RefusedPlanError("unread")
+    groups: dict[int | str, list[int]] = defaultdict(list)
+    for row in rows:
+        key = column.keys[row]
+        if key != column.missing:
+            groups[_part(key, plan.by) if plan.by else key].append(row)
+    results = [(_group_name(column, key), _folded(plan, table, members)) for key, members in groups.items()]
+    found = [(name, result) for name, result in results if result.number is not None]
+    if len({result.unit for _, result in found}) > 1:
+        raise RefusedPlanError("unit")
+    if plan.first is not None:
+        found.sort(key=lambda each: each[1].number or Decimal(0), reverse=not plan.ascending)
+        if 0 < plan.first < len(found) and found[plan.first - 1][1].number == found[plan.first][1].number:
+            raise RefusedPlanError("tie")
+        found = found[: plan.first]
+    elif plan.by:
+        found.sort(key=lambda each: each[0])
+    if not found:
+        raise RefusedPlanError("no_value")
+    used = [row for _, result in found for row in result.rows]
+    read = tuple(each for each in (plan.group, plan.column) if each is not None)
+    numbers = tuple((name, result.number or Decimal(0)) for name, result in found)
+    only = numbers[0][1] if len(numbers) == 1 else None
+    return PlanResult(only, found[0][1].unit, tuple(name for name, _ in numbers), used, read, groups=numbers)
+
+
+def _part(key: int, by: str) -> str:
+    return date.fromordinal(key // DAY_S + 1).isoformat()[: 4 if by == "year" else 7]
+
+
+def _group_name(column: TypedColumn, key: int | str) -> str:
+    if isinstance(key, str):
+        return key
+    return column.texts[key] if column.kind == "text" else shown_key(key, column)
+
+
+def _listed(plan: Plan, table: TypedTable, rows: Sequence[int]) -> PlanResult:
+    read = [each for each in (plan.column, plan.order) if each is not None]
+    if plan.order is not None:
+        column = table.columns[plan.order]
+        keys = column.keys
+        if column.unread and not column.unread.isdisjoint(rows):
+            raise RefusedPlanError("unread")
+        rows = sorted((row for row in rows if keys[row] != column.missing), key=keys.__getitem__)
+        unit_of(column, rows)
+        rows = rows if plan.ascending else rows[::-1]
+        if plan.first is not None and plan.first < len(rows):
+            last = keys[rows[plan.first - 1]]
+            more = [row for row in rows[plan.first :] if keys[row] == last]
+            if more and plan.first > 1:
+                raise RefusedPlanError("tie")
+            rows = [*rows[: plan.first], *more]
+        if not plan.ascending:
+            rows = sorted(rows, key=lambda row: (-keys[row], row))
+    if not rows:
+        raise RefusedPlanError("no_value")
+    if plan.column is None:
+        raise RefusedPlanError("no_column")
+    shown = (shown_cell(table.columns[plan.column], row) for row in rows)
+    texts = tuple(dict.fromkeys(text for text in shown if text))
+    number, unit = None, ""
+    if len(texts) == 1 and table.columns[plan.column].kind in {"number", "amount", "duration"}:
+        value = table.columns[plan.column].value(rows[0])
+        number = value if isinstance(value, Decimal) else None
+        unit = unit_of(table.columns[plan.column], rows)
+    if not texts:
+        raise RefusedPlanError("unread" if table.columns[plan.column].unread else "no_value")
+    return PlanResult(number, unit, texts, rows, tuple(read))
+
+
+def shown_cell(column: TypedColumn, row: int) -> str:
+    """A cell as an answer names it, empty where it is."""
+    key = column.keys[row]
+    if key == column.missing:
+        return ""
+    if column.unit == "mixed":
+        return shown_number(Decimal(key).scaleb(-column.scale), column.units[row])
+    return column.texts[key] if column.kind == "text" else shown_key(key, column)
+
+
+def shown_key(key: int, column: TypedColumn) -> str:
+    """The value of a key in a column that is not of texts."""
+    match column.kind:
+        case "boolean":
+            return "yes" if key else "no"
+        case "date":
+            day, seconds = divmod(key, DAY_S)
+            clock = f" {seconds // 3600:02d}:{seconds // 60 % 60:02d}" if seconds else ""
+            return date.fromordinal(day + 1).isoformat() + clock
+        case "duration":
+            return shown_number(Decimal(key), "s")
+        case _:
+            return shown_number(Decimal(key).scaleb(-column.scale), column.unit)
+
+
+def shown_number(number: Decimal, unit: str) -> str:
+    """A number with its unit: without a fraction of zeros, of a duration hours and minutes, of money two digits.
+
+    >>> [shown_number(Decimal(value), unit) for value, unit in (("12.5", "EUR"), ("80.0", "km"), ("5400", "s"))]
+    ['12.50 EUR', '80 km', '1 h 30 min']
+    >>> shown_number(Decimal(10) / 3, ""), shown_number(Decimal("1E+3"), "%")
+    ('3.33', '1000 %')
+    """
+    if unit == "s" and number >= 60:
+        seconds = round(number)
+        parts = ((seconds // 3600, "h"), (seconds // 60 % 60, "min"), (seconds % 60, "s"))
+        return " ".join(f"{count} {name}" for count, name in parts if count)
+    digits = max(-int(number.as_tuple().exponent), 0)
+    money = len(unit) == 3 and unit.isupper()
+    digits = 2 if digits > 6 or (money and 0 < digits < 2) else digits
+    text = f"{number:.{digits}f}"
+    text = text if money or "." not in text else text.rstrip("0").rstrip(".")
+    return f"{text} {unit}".strip()
+
+
+def days_between(first: date, last: date) -> tuple[int, int]:
+    """The keys of a column of dates from *first* to *last*, both included."""
+    return (first.toordinal() - 1) * DAY_S, ((last + timedelta(days=1)).toordinal() - 1) * DAY_S - 1
