@@ -18,7 +18,7 @@ LIBRARIES = ("groundcheck", "readers", "bucketindex", "ragdrop_opensearch")
 LAYERS = (
     ("groundcheck", "readers"),
     ("errors", "observability", "prompts"),
-    ("domain",),
+    ("domain", "tables"),
     ("ports",),
     ("bucketindex", "ragdrop_opensearch"),
     ("resilience",),
@@ -34,7 +34,18 @@ LAYERS = (
     ("client",),
     ("api",),
 )
-CAPABILITIES = {"ingest", "query", "calibration", "past", "generate", "documents", "tenants", "operate", "resilience"}
+CAPABILITIES = {
+    "tables",
+    "ingest",
+    "query",
+    "calibration",
+    "past",
+    "generate",
+    "documents",
+    "tenants",
+    "operate",
+    "resilience",
+}
 ENGINES = {"bucketindex", "ragdrop_opensearch"}
 ADAPTERS = {"models", "stores", *ENGINES}
 

@@ -1,7 +1,8 @@
 """What is derived of a revision, in the state bucket: its parsed text in blocks, its chunks and their vectors.
 
 `revisions/{tenant}/{digest}/{revision}/` holds `text` (zlib blocks of 65,536 code points one after the other),
-`manifest.json` (where each block and part starts, and the structure of the text) and one `chunks/{index}` an index; of
+`manifest.json` (where each block and part starts, and the structure of the text), `tables` (its tables as typed
+columns, if it has any) and one `chunks/{index}` an index; of
 a text in several parts that one is only the mark that all are there, and `chunks/{index}/{part}` hold the chunks.
 `pages/` holds recognised pages of scans, `texts/` which revision has the vectors of a text.
 """
@@ -27,6 +28,8 @@ from ragdrop.domain.links import Link, followable
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.tenants import ActiveIndex
 from ragdrop.ports.object_store import ObjectStore
+from ragdrop.tables.stored_tables import pack_tables, unpack_tables
+from ragdrop.tables.typed import TypedTable, tables_of
 
 if TYPE_CHECKING:  # only ingest loads the readers
     from readers.parsed import ParsedDocument
@@ -240,6 +243,7 @@ def pages_name(key: DocumentKey) -> str:
 BLOCK_CHARACTERS = 65_536
 PART_CHARACTERS = 2 * BLOCK_CHARACTERS  # some 140 chunks: a slow model embeds as many within one invocation
 FORMAT_VERSION = 1
+MAX_READ_AGAIN = 200_000  # characters: their tables are typed within some 50 ms
 VERSION = "version"  # of the manifest: the S3 version whose text it is
 MAX_LOOKED_AT = 250  # revisions of a document that are looked at to find a version, the newest first
 OWNER = "document"  # of the manifest: the S3 key in base64, as metadata holds only ASCII
@@ -288,6 +292,25 @@ class RevisionStore:
         metadata = {OWNER: owner} | ({VERSION: version_id} if version_id else {})
         self.state.put(name, encoded, media_type="application/json", metadata=metadata)
         return StoredRevision(self.state, key, revision, manifest)
+
+    def write_tables(self, saved: StoredRevision, tables: Sequence[TypedTable]) -> None:
+        """Keep the typed tables of a revision; nothing is written of a document without any."""
+        if tables:
+            self.state.put(saved.name("tables"), pack_tables(tables), media_type=BYTES)
+
+    def tables(self, key: DocumentKey, revision: int) -> Sequence[TypedTable]:
+        """The typed tables of a revision; of one that was indexed before there were any they are read out of its text.
+
+        Of a long text they are not: then none come until the document is indexed again.
+        """
+        body = self.state.get(object_name(key, revision, "tables"))
+        if body is not None:
+            return unpack_tables(body, key.path)
+        saved = self.open(key, revision)
+        if saved is None or not saved.manifest["document"].get("tables") or saved.char_count > MAX_READ_AGAIN:
+            return ()
+        document = saved.document()
+        return () if document is None else tables_of(document, key.path)
 
     def owner(self, prefix: str) -> DocumentKey | None:
         """The document that the revision under *prefix* is of; None where its manifest is not there or does not say."""

@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 
 from ragdrop.tables.asked import read_question
-from ragdrop.tables.match_table import Candidate, match_table
+from ragdrop.tables.match_table import PlanCandidate, match_table
 from ragdrop.tables.plans import PlanResult, Refusal, RefusedPlanError, run_plan, shown_number
 from ragdrop.tables.typed import TypedTable
 
@@ -54,7 +54,7 @@ class TableAnswer:
         return self.reason is not None
 
 
-def answer(question: str, tables: Sequence[TypedTable], today: date) -> TableAnswer | None:
+def answer_from_tables(question: str, tables: Sequence[TypedTable], today: date) -> TableAnswer | None:
     """The answer to *question* out of one of *tables*; None if it asks for nothing that a table can say.
 
     *today* is what `this month`, `last year` and the like count from.
@@ -62,7 +62,7 @@ def answer(question: str, tables: Sequence[TypedTable], today: date) -> TableAns
     asked = read_question(question, today)
     if asked is None:
         return None
-    found: list[tuple[float, TypedTable, list[Candidate]]] = []
+    found: list[tuple[float, TypedTable, list[PlanCandidate]]] = []
     near: list[tuple[float, str, Refusal]] = []
     for table in tables:
         matched = match_table(asked, table)
@@ -94,7 +94,7 @@ def _refused(near: Iterable[tuple[float, str, Refusal]]) -> TableAnswer:
     return TableAnswer(reason=ordered[0][2] if ordered else "no_table", closest=paths)
 
 
-def _answers(table: TypedTable, candidates: Sequence[Candidate]) -> list[TableAnswer]:
+def _answers(table: TypedTable, candidates: Sequence[PlanCandidate]) -> list[TableAnswer]:
     found = []
     for candidate in candidates:
         plan = candidate.plan

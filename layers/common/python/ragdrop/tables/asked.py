@@ -124,10 +124,10 @@ FILLERS = STOP_WORDS | frozenset(
     "happen happened one ones only just exactly currently together recorded listed marked called named mentioned shown "
     "during within than same used taken place put go goes went come came need needed us we our my i they their it its "
     "his her s t re m between both including included belong belongs contain contains hold following respective "
-    "current individual single time times who whose what which when where how long far old more most least other "
+    "current time times who whose what which when where how long far old more most least other "
     "ist sind war waren der die das den dem des ein eine einen einer im in am an von vom für mit und oder hat haben "
     "hatte wurde wurden wird werden wie viel viele welche welcher welches welchen was wer wann wo zeige nenne alle es "
-    "wir ich unser unsere mein meine gibt auf bei zu zum zur aus als sich man pro je nach kostet".split()
+    "per by wir ich unser unsere mein meine gibt auf bei zu zum zur aus als sich man pro je nach kostet".split()
 )
 
 
@@ -420,10 +420,10 @@ def number_of(text: str) -> Decimal | None:
     return Decimal(text) if re.fullmatch(r"-?\d{1,18}(?:\.\d{1,9})?", text) else None
 
 
-def words_of(question: str) -> list[str]:
+def asked_words(question: str) -> list[str]:
     """The words of a question, signs of currencies and units as words.
 
-    >>> words_of("Tours longer than 80km for €5, in Anna's list?")
+    >>> asked_words("Tours longer than 80km for €5, in Anna's list?")
     ['tours', 'longer', 'than', '80', 'km', 'for', 'eur', '5', 'in', 'anna', 'list']
     """
     text = question.casefold().replace("’", "'")
@@ -444,7 +444,7 @@ def read_question(question: str, today: date) -> Asked | None:
     >>> read_question("Why is the pump red?", date(2026, 11, 1)) is None
     True
     """
-    words = words_of(question)
+    words = asked_words(question)
     text = " ".join(words)
     if not words or NO_TABLE.match(text):
         return None

@@ -67,7 +67,9 @@ def unit_in(name: str) -> str:
     ('km', 'EUR', 'EUR', '', 'h')
     """
     found = [*re.findall(r"[(\[]([^()\[\]]{1,15})[)\]]", name), *re.findall(r"(?:\bin|/|,)\s+(\S{1,10})$", name)]
-    for text in [*found, *name.replace("_", " ").split()[-1:]]:
+    plain = name.replace("_", " ").split()
+    money = [word for word in plain if unit_name(word) in CURRENCIES.values()]
+    for text in [*money, *found, *plain[-1:]]:
         unit = unit_name(text)
         if unit:
             return unit

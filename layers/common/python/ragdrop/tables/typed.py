@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # only ingest loads the readers
     from readers.parsed import ParsedDocument, Place
 
 MAX_INDEXED = 50_000  # distinct texts of a column whose words are looked up one by one; of others only whole cells are
+MAX_SEVERAL = 200  # characters of a cell with several values, such as tags, each of which is a value too
 MAX_TOTALS = 200  # of a table: rows behind them that are named so are data
 _TOTAL = re.compile(
     r"(?:grand |sub-?|zwischen|gesamt|end)?(?:totals?|sums?|summen?|gesamt|insgesamt|averages?|mean|durchschnitt|Σ|Ø)"
@@ -68,7 +69,9 @@ class TypedColumn:
         """The places in `texts` of each text, folded."""
         found: dict[str, list[int]] = defaultdict(list)
         for code, text in enumerate(self.texts):
-            found[" ".join(map(stem, words(text)))].append(code)
+            parts = text.split(",") if "," in text and len(text) < MAX_SEVERAL else ()
+            for each in dict.fromkeys((text, *parts)):
+                found[" ".join(map(stem, words(each)))].append(code)
         return dict(found)
 
     @cached_property

@@ -1,0 +1,506 @@
+"""Find the words of a question in a table: in its headers, cells, units, periods and name."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from functools import lru_cache
+from weakref import WeakKeyDictionary
+
+from groundcheck.sentences import stem, words
+from ragdrop.tables.asked import CONCEPTS, FILLERS, Asked, Bound, Moment, Period
+from ragdrop.tables.cell_values import DAY_S, MONTH_NUMBERS, unit_name
+from ragdrop.tables.plans import Refusal, RefusedPlanError, RowFilter, days_between
+from ragdrop.tables.typed import MAX_INDEXED, TypedColumn, TypedTable
+
+MAX_WORDS = 6  # of a value that a question names
+MAX_PLANS = 24  # that one question may mean in one table
+NUMBERS = frozenset({"number", "amount", "duration"})
+_HEADERS = {
+    "money": "cost price amount betrag preis kosten eur usd gbp chf spent paid expense fee revenue salary",
+    "distance": "distance km mile length strecke distanz länge kilometer kilometre",
+    "duration": "duration hours minutes time dauer zeit stunden minuten elapsed",
+    "weight": "weight mass gewicht kg",
+    "age": "age alter",
+    "height": "height elevation altitude höhe ascent",
+    "temperature": "temperature temp temperatur",
+    "speed": "speed pace geschwindigkeit",
+    "size": "size area fläche größe",
+    "date": "date day datum tag when due",
+    "place": "where place location city town ort stadt venue site country destination address room",
+    "person": "name person who owner assignee member employee author responsible rider driver customer student player "
+    "by wer kunde mitarbeiter teacher guest staff",
+    "quantity": "quantity qty units pieces stock sold menge anzahl stück count",
+    "score": "score points rating grade mark punkte note",
+}
+HEADERS = {name: frozenset(map(stem, said.split())) for name, said in _HEADERS.items()}
+_UNITS = {
+    "distance": {"km", "m", "mile"}, "duration": {"h", "minute", "s", "day"}, "weight": {"kg", "g", "tonne", "lb"},
+    "temperature": {"°c", "°f", "degree"}, "speed": {"kmh", "mph"}, "age": {"year"},
+}  # fmt: skip
+_SIZES = {
+    "km": ("m", "1000"), "m": ("m", "1"), "cm": ("m", "0.01"), "mm": ("m", "0.001"), "h": ("s", "3600"),
+    "minute": ("s", "60"), "s": ("s", "1"), "day": ("s", "86400"), "kg": ("g", "1000"), "g": ("g", "1"),
+    "tonne": ("g", "1000000"), "mg": ("g", "0.001"), "l": ("l", "1"), "ml": ("l", "0.001"),
+}  # fmt: skip
+_GENERIC = frozenset(map(stem, "entry row record item line thing note file document page".split()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A column that the question names at words `start` to `end`."""
+
+    column: int
+    start: int
+    end: int
+    weight: float
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What of a question was found in a table so far."""
+
+    used: set[int]
+    score: float = 0.0
+    named: list[_Named] = field(default_factory=list)
+    filters: list[tuple[int, list[RowFilter]]] = field(default_factory=list)  # the word, and what it may mean
+    measures: set[int] = field(default_factory=set)  # columns that a period or a unit chose
+    missing: Refusal | None = None
+
+
+class _Vocabulary:
+    """The words of one table's headers and titles, as stems."""
+
+    def __init__(self, table: TypedTable) -> None:
+        self.headers = [_header_stems(column.name) for column in table.columns]
+        self.title = frozenset(map(stem, words(re.sub(r"[_./-]", " ", f"{table.path} {table.name} {table.sheet}"))))
+        self.years = {int(word) for word in self.title if re.fullmatch(r"(?:19|20)\d\d", word)}
+        self.months = {
+            MONTH_NUMBERS[word]
+            for word in words(re.sub(r"[_./-]", " ", table.path + " " + table.name))
+            if word in MONTH_NUMBERS
+        }
+
+
+_vocabularies: WeakKeyDictionary[TypedTable, _Vocabulary] = WeakKeyDictionary()
+
+
+def _vocabulary(table: TypedTable) -> _Vocabulary:
+    found = _vocabularies.get(table)
+    if found is None:
+        found = _vocabularies[table] = _Vocabulary(table)
+    return found
+
+
+@lru_cache(maxsize=4_096)
+def _header_stems(name: str) -> tuple[str, ...]:
+    """The stems of a header without its unit and small words.
+
+    >>> _header_stems("Distance (km)"), _header_stems("due_date"), _header_stems("Amount EUR")
+    (('distanc',), ('due', 'date'), ('amount',))
+    """
+    plain = re.sub(r"[_/.-]", " ", re.sub(r"\([^)]*\)|\[[^\]]*\]", " ", name))
+    plain = re.sub(r"(?<=[a-zäöü])(?=[A-Z])", " ", plain)
+    found = [word for word in words(plain) if word not in {"in", "of", "the", "per", "and", "no", "nr"}]
+    bare = [word for word in found if not unit_name(word)] or found
+    return tuple(map(stem, bare))
+
+
+class WordMatcher:
+    """Finds the words of one question in one table."""
+
+    def __init__(self, asked: Asked, table: TypedTable) -> None:
+        self.asked, self.table = asked, table
+        self.vocabulary = _vocabulary(table)
+        self.found = _Reading(set(asked.used))
+
+    def _nouns(self) -> frozenset[str]:
+        return _GENERIC if self.found.score >= 1 else frozenset()
+
+    # What the words are
+
+    def _free(self, start: int, end: int) -> bool:
+        return end <= len(self.asked.words) and self.found.used.isdisjoint(range(start, end))
+
+    def _values(self) -> None:
+        """Whole cells, the longest first."""
+        asked = self.asked
+        for size in range(MAX_WORDS, 0, -1):
+            for at in range(len(asked.words) - size + 1):
+                if not self._free(at, at + size) or (size == 1 and not self._may_be_value(at)):
+                    continue
+                if asked.words[at] in FILLERS and asked.words[at + size - 1] in FILLERS:
+                    continue
+                phrase = " ".join(asked.stems[at : at + size])
+                options = [
+                    self._equal(at, column, codes)
+                    for column, codes in self._codes(phrase)
+                    if not self._is_header(at, at + size, column)
+                ]
+                if options:
+                    self._add(at, at + size, options, 3.0 * size)
+
+    def _may_be_value(self, at: int) -> bool:
+        word = self.asked.words[at]
+        if word in FILLERS:
+            return False
+        alone = any(headers == (self.asked.stems[at],) for headers in self.vocabulary.headers)
+        return not alone
+
+    def _codes(self, phrase: str) -> Iterator[tuple[int, list[int]]]:
+        for at, column in enumerate(self.table.columns):
+            codes = column.codes.get(phrase) if column.kind == "text" else None
+            if codes:
+                yield at, codes
+
+    def _is_header(self, start: int, end: int, column: int) -> bool:
+        stems = set(self.asked.stems[start:end])
+        return any(stems == set(header) for at, header in enumerate(self.vocabulary.headers) if at != column)
+
+    def _equal(self, at: int, column: int, codes: Sequence[int]) -> RowFilter:
+        texts = self.table.columns[column].texts
+        name = self.table.columns[column].name
+        negated = self._is_negated(at)
+        shown = " or ".join(f'"{texts[code]}"' for code in list(codes)[:3]) + (" or …" if len(codes) > 3 else "")
+        return RowFilter(column, f"{name} {'is not' if negated else 'is'} {shown}", frozenset(codes), negated=negated)
+
+    def _is_negated(self, at: int) -> bool:
+        return any(0 < at - place <= 3 and not self._is_verb_between(place, at) for place in self.asked.negated)
+
+    def _is_verb_between(self, start: int, end: int) -> bool:
+        return any(self.asked.words[at] in {"and", "but", "or", "und"} for at in range(start + 1, end))
+
+    def _add(self, start: int, end: int, options: list[RowFilter], weight: float) -> None:
+        found = self.found
+        near = [each for each in options if self._header_near(each.column, start, end)]
+        found.used.update(range(start, end))
+        found.filters.append((start, near or options))
+        found.score += weight
+
+    def _header_near(self, column: int, start: int, end: int) -> bool:
+        stems = self.vocabulary.headers[column]
+        around = self.asked.stems[max(start - 2, 0) : start] + self.asked.stems[end : end + 2]
+        return bool(stems) and all(each in around for each in stems)
+
+    def _headers(self) -> None:
+        """Headers whose every word is there, then those with some."""
+        asked = self.asked
+        for column, stems in sorted(enumerate(self.vocabulary.headers), key=lambda each: -len(each[1])):
+            size = len(stems)
+            for at in range(len(asked.words) - size + 1):
+                if size and self._free(at, at + size) and sorted(asked.stems[at : at + size]) == sorted(stems):
+                    self._name([column], at, at + size, 3.0 * size)
+        same: dict[int, list[int]] = {}
+        for at, each in enumerate(asked.stems):
+            if self._free(at, at + 1) and asked.words[at] not in FILLERS:
+                columns = [column for column, stems in enumerate(self.vocabulary.headers) if each in stems]
+                if columns:
+                    same[at] = columns
+        for at, columns in same.items():
+            self._name(columns, at, at + 1, 2.0)
+        self._units()
+
+    def _units(self) -> None:
+        """A unit that is asked for by its name: `how many km`."""
+        for at, word in enumerate(self.asked.words):
+            unit = unit_name(word) if self._free(at, at + 1) and word not in {"m", "s", "a"} else ""
+            columns = [
+                column
+                for column, each in enumerate(self.table.columns)
+                if unit and (each.unit == unit or (each.kind == "duration" and unit in _UNITS["duration"]))
+            ]
+            if columns:
+                self._name(columns, at, at + 1, 2.0)
+
+    def _name(self, columns: list[int], start: int, end: int, weight: float) -> None:
+        same = [each for each in self.found.named if each.column in columns and each.weight >= weight]
+        self.found.used.update(range(start, end))
+        if same and len(columns) > 1:
+            return  # the second word of a header that is named already
+        self.found.named += [_Named(column, start, end, weight / len(columns)) for column in columns]
+        self.found.score += weight
+
+    def _titles(self) -> None:
+        for at, each in enumerate(self.asked.stems):
+            if self._free(at, at + 1) and self.asked.words[at] not in FILLERS and each in self.vocabulary.title:
+                self.found.used.add(at)
+                self.found.score += 2.0
+
+    def _parts_of_values(self) -> None:
+        """Words that are a part of cells: of one column all of them."""
+        asked = self.asked
+        groups = itertools.groupby(
+            (at for at in range(len(asked.words)) if self._free(at, at + 1) and asked.words[at] not in FILLERS),
+            key=lambda at, count=itertools.count(): at - next(count),  # type: ignore[misc]
+        )
+        for _, members in groups:
+            places = list(members)
+            if self._partly(places[0], places[-1] + 1):
+                continue
+            for at in places:
+                self._partly(at, at + 1)
+
+    def _partly(self, start: int, end: int) -> bool:
+        options = []
+        for at, column in enumerate(self.table.columns):
+            if column.kind != "text" or len(column.texts) > MAX_INDEXED:
+                continue
+            sets = [column.by_word.get(each, set()) for each in self.asked.stems[start:end]]
+            codes = set.intersection(*sets) if sets else set()
+            if codes:
+                name, said = column.name, " ".join(self.asked.words[start:end])
+                negated = self._is_negated(start)
+                verb = "has not" if negated else "has"
+                options.append(RowFilter(at, f'{name} {verb} "{said}"', frozenset(codes), negated=negated))
+        if options:
+            self._add(start, end, options, 1.5 * (end - start))
+        return bool(options)
+
+    def _concepts(self) -> None:
+        """Words that mean a column without its name, such as `cost`."""
+        for at, each in enumerate(self.asked.stems):
+            if at in self.found.used:
+                continue
+            names = [name for name, said in CONCEPTS.items() if each in said]
+            columns = [column for name in names for column in self._of_concept(name)]
+            if columns:
+                self.found.used.add(at)
+                self.found.score += 1.0
+                if self.asked.words[at] not in FILLERS:
+                    self.found.measures.update(columns)
+
+    def _of_concept(self, name: str) -> list[int]:
+        """The columns that a concept may mean."""
+        found = []
+        for at, column in enumerate(self.table.columns):
+            by_name = not HEADERS.get(name, frozenset()).isdisjoint(self.vocabulary.headers[at])
+            by_unit = column.unit in _UNITS.get(name, set())
+            fits = {
+                "money": column.kind == "amount" or (by_name and column.kind == "number"),
+                "date": column.kind == "date",
+                "duration": column.kind == "duration" or ((by_name or by_unit) and column.kind == "number"),
+                "place": by_name and column.kind == "text",
+                "person": by_name and column.kind == "text",
+            }
+            if fits.get(name, (by_name or by_unit) and column.kind in NUMBERS):
+                found.append(at)
+        return found
+
+    # What they ask for
+
+    def _bounds(self) -> None:
+        for bound in self.asked.bounds:
+            options = [self._bounded(bound, column) for column in self._bound_columns(bound)]
+            if not options:
+                raise RefusedPlanError("unit" if bound.unit else "no_column")
+            self.found.filters.append((bound.start, options))
+            self.found.score += 2.0
+
+    def _bound_columns(self, bound: Bound) -> list[int]:
+        """The columns that a bound may be about: by unit, by a header right behind or before it, by its adjective."""
+        numeric = [at for at, column in enumerate(self.table.columns) if column.kind in NUMBERS]
+        if bound.unit:
+            numeric = [at for at in numeric if _factor(bound.unit, self.table.columns[at]) is not None]
+            same = [at for at in numeric if self.table.columns[at].unit == bound.unit]
+            numeric = same or numeric
+        named = [each for each in self.found.named if each.column in numeric]
+        behind = [each for each in named if 0 <= each.start - bound.end <= 1]
+        before = [each for each in named if each.end <= bound.start]
+        for near in (behind, before[-1:]):
+            if near:
+                chosen = {each.column for each in near}
+                self.found.named = [each for each in self.found.named if each not in near or self.asked.fold == "sum"]
+                return sorted(chosen)
+        by_concept = [at for name in bound.concepts for at in self._of_concept(name) if at in numeric]
+        by_measure = [at for at in numeric if at in self.found.measures]
+        behind_unknown = self.asked.words[bound.end : bound.end + 1]
+        if not bound.unit and not by_concept and behind_unknown and bound.end not in self.found.used:
+            word = behind_unknown[0]
+            if word not in FILLERS:
+                return []
+        return by_concept or by_measure or ([] if bound.concepts and not bound.unit else numeric)
+
+    def _bounded(self, bound: Bound, at: int) -> RowFilter:
+        column = self.table.columns[at]
+        if column.unit == "mixed":
+            raise RefusedPlanError("unit")
+        factor = (_factor(bound.unit, column) if bound.unit else None) or (Decimal(1) if not bound.unit else None)
+        if factor is None:
+            raise RefusedPlanError("unit")
+        scale = Decimal(10) ** column.scale * factor
+        low, high = (None if end is None else end * scale for end in (bound.low, bound.high))
+        first, last = _whole(low, up=True, strict=bound.strict), _whole(high, up=False, strict=bound.strict)
+        signs = (">" if bound.strict else ">=", "<" if bound.strict else "<=")
+        ends = ((signs[0], bound.low), (signs[1], bound.high))
+        shown = " and ".join(f"{column.name} {sign} {end}" for sign, end in ends if end is not None)
+        return RowFilter(at, f"{shown} {bound.unit}".strip(), None, first, last)
+
+    def _periods(self) -> None:
+        periods = list(self.asked.periods)
+        joined: list[tuple[int, list[RowFilter]]] = []
+        for period in periods:
+            if self._is_titled(period):
+                continue
+            joined.append((period.start, self._of_period(period)))
+            self.found.score += 2.0
+        if len(joined) > 1 and not self.asked.difference:
+            joined = [(joined[0][0], self._one_of([options for _, options in joined]))]
+        self.found.filters += joined
+
+    def _one_of(self, several: list[list[RowFilter]]) -> list[RowFilter]:
+        """Several periods as one condition: `in July and August`."""
+        columns = {each.column for options in several for each in options}
+        merged = []
+        for column in columns:
+            mine = [each for options in several for each in options if each.column == column]
+            if len(mine) != len(several):
+                continue
+            keys: set[int] = set()
+            for each in mine:
+                keys.update(self.table.columns[column].keys[row] for row in each.admit(self.table, self.table.rows))
+            merged.append(RowFilter(column, " or ".join(each.said for each in mine), frozenset(keys)))
+        return merged
+
+    def _is_titled(self, period: Period) -> bool:
+        """Whether the table as a whole is of the period, by its name."""
+        first = period.first
+        if first is None or first != period.last:
+            return False
+        if first.year is not None and first.year not in self.vocabulary.years:
+            return False
+        if first.month is not None and first.month not in self.vocabulary.months:
+            return False
+        is_titled = first.year is not None or first.month is not None
+        has_date = any(column.kind == "date" for column in self.table.columns)
+        self.found.score += 2.0 * (is_titled and not has_date)
+        return is_titled and not has_date
+
+    def _of_period(self, period: Period) -> list[RowFilter]:
+        """What a period may be compared with: a column of dates, of years or of names of months, or a header."""
+        if self._is_column(period):
+            return []
+        dates = self._date_columns()
+        options = [each for at in dates for each in self._dated(period, at)]
+        options = options or [*self._by_year(period), *self._by_name(period)]
+        if not options:
+            raise RefusedPlanError("no_period")
+        return options
+
+    def _date_columns(self) -> list[int]:
+        dates = [at for at, column in enumerate(self.table.columns) if column.kind == "date"]
+        named = [each.column for each in self.found.named if each.column in dates]
+        return named or dates
+
+    def _dated(self, period: Period, at: int) -> list[RowFilter]:
+        column = self.table.columns[at]
+        present = [key for key in column.keys if key != column.missing]
+        if not present:
+            return []
+        years = range(
+            date.fromordinal(min(present) // DAY_S + 1).year, date.fromordinal(max(present) // DAY_S + 1).year + 1
+        )
+        stated = {each.year for each in (period.first, period.last) if each is not None}
+        found = []
+        for year in years if None in stated and len(years) < 60 else years[:1]:
+            low = days_between(*period.first.days(year))[0] if period.first else None
+            high = days_between(*period.last.days(year))[1] if period.last else None
+            if (low is not None and low > max(present)) or (high is not None and high < min(present)):
+                continue
+            is_there = any((low is None or key >= low) and (high is None or key <= high) for key in present)
+            if is_there or None not in stated:
+                ends = (
+                    f" from {date.fromordinal(low // DAY_S + 1)}" if low is not None else "",
+                    f" to {date.fromordinal(high // DAY_S + 1)}" if high is not None else "",
+                )
+                found.append(RowFilter(at, f"{column.name}{''.join(ends)}", None, low, high))
+        return found
+
+    def _by_year(self, period: Period) -> list[RowFilter]:
+        first, last = period.first, period.last
+        found = []
+        for at, column in enumerate(self.table.columns):
+            named = {"year", "jahr", "season", "yr"} & set(self.vocabulary.headers[at])
+            if not named or any(moment and (moment.month or not moment.year) for moment in (first, last)):
+                continue
+            if column.kind == "number" and column.scale == 0:
+                low, high = first.year if first else None, last.year if last else None
+                present = {key for key in column.keys if key != column.missing}
+                if any((low is None or key >= low) and (high is None or key <= high) for key in present):
+                    found.append(RowFilter(at, f"{column.name} from {low or '…'} to {high or '…'}", None, low, high))
+            elif column.kind == "text" and first is not None and first == last and str(first.year) in column.codes:
+                found.append(self._equal(period.start, at, column.codes[str(first.year)]))
+        return found
+
+    def _by_name(self, period: Period) -> list[RowFilter]:
+        """Cells that name a month or a quarter."""
+        first = period.first
+        if first is None or first != period.last or first.month is None or first.day is not None:
+            return []
+        found = []
+        for at, column in enumerate(self.table.columns):
+            if column.kind == "text":
+                codes = [code for code, text in enumerate(column.texts[:1_000]) if _means(text, first)]
+                if codes:
+                    found.append(self._equal(period.start, at, codes))
+        return found
+
+    def _is_column(self, period: Period) -> bool:
+        """Whether a header names the period: then its column is what is asked for."""
+        first = period.first
+        if first is None or first != period.last:
+            return False
+        columns = [
+            at
+            for at, column in enumerate(self.table.columns)
+            if column.kind in NUMBERS and _means(column.name, first, is_header=True)
+        ]
+        self.found.measures.update(columns)
+        self.found.named += [_Named(column, period.start, period.end, 3.0) for column in columns]
+        return bool(columns)
+
+
+def _factor(unit: str, column: TypedColumn) -> Decimal | None:
+    """How many of a column's units one *unit* is; None if they do not measure the same."""
+    own = "s" if column.kind == "duration" else column.unit
+    if unit == own:
+        return Decimal(1)
+    mine, its = _SIZES.get(unit), _SIZES.get(own)
+    return Decimal(mine[1]) / Decimal(its[1]) if mine and its and mine[0] == its[0] else None
+
+
+def _whole(end: Decimal | None, *, up: bool, strict: bool) -> int | None:
+    """The first key within a bound.
+
+    >>> _whole(Decimal("7.5"), up=True, strict=True), _whole(Decimal(8), up=True, strict=True)
+    (8, 9)
+    """
+    if end is None:
+        return None
+    whole = int(end.to_integral_value("ROUND_CEILING" if up else "ROUND_FLOOR"))
+    return whole + (1 if up else -1) if strict and whole == end else whole
+
+
+def _means(text: str, moment: Moment, *, is_header: bool = False) -> bool:
+    """Whether a cell or header is the name of a month, a quarter or a year, alone or with its year.
+
+    >>> _means("Aug", Moment(None, 8)), _means("Aug 2025", Moment(2026, 8)), _means("2026", Moment(2026))
+    (True, False, True)
+    """
+    said = words(text)
+    years = {int(word) for word in said if re.fullmatch(r"(?:1[5-9]|20|21)\d\d", word)}
+    months = {MONTH_NUMBERS[word] for word in said if word in MONTH_NUMBERS}
+    if moment.months == 3:
+        fits = f"q{((moment.month or 1) + 2) // 3}" in said
+    else:
+        fits = months == ({moment.month} if moment.month else set()) and (bool(months) or bool(years))
+    allowed = 2 + is_header
+    return (
+        fits
+        and moment.day is None
+        and len(said) <= allowed
+        and (not years or moment.year is None or years == {moment.year})
+    )
