@@ -8,6 +8,7 @@ from ragdrop.app.query import QueryParts
 from ragdrop.app.tenant_parts import TenantParts
 from ragdrop.generate.answering import ReadQuestion
 from ragdrop.generate.ask import Ask, ObservedAsk, ReadAnswer
+from ragdrop.generate.ask_tables import AskTables
 from ragdrop.generate.citations import VerifyAnswer
 from ragdrop.generate.prompt import CondenseConversation, PreparePrompt
 from ragdrop.generate.store_receipts import StoreReceipts
@@ -54,6 +55,14 @@ class GenerateParts:
         )
         return Ask(
             prepare=prepare,
+            tables=AskTables(
+                revisions=ports.revisions,
+                registry=ports.guarded_registry,
+                resolve_view=query.resolve_view,
+                directory=self.tenants.directory,
+                bucket=settings.document_bucket,
+                clock=ports.clock,
+            ),
             resolve_view=query.resolve_view,
             chat=ports.guarded_chat,
             receipts=self.store_receipts,

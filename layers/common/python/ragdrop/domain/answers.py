@@ -158,6 +158,24 @@ class ClosestPassage:
 
 
 @dataclass(frozen=True, slots=True)
+class TableProof:
+    """Where a computed answer comes from: `number` is a decimal number as text, None where the answer is a list.
+
+    `range` is the table without its header, `cells` those that were read, at most 1,000, such as `Budget!B2`.
+    `rows_used` of `rows_total` rows, totals not counted, gave `value` by `expression`.
+    """
+
+    value: str
+    number: str | None
+    path: str
+    range: str
+    cells: tuple[str, ...]
+    rows_used: int
+    rows_total: int
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """An answer of `/ask`; `text` is always a sentence, also for an abstention.
 
@@ -187,6 +205,7 @@ class Answer:
     cost: float | None = None
     id: str | None = None
     timings_ms: Mapping[str, float] = field(default_factory=dict)
+    table: TableProof | None = None  # of an answer that was computed
 
     @property
     def unsupported(self) -> list[CheckedSentence]:
@@ -336,6 +355,7 @@ def answer_fields(answer: Answer) -> dict[str, Any]:
         "fallback_level": retrieval.fallback_level,
         "degraded": retrieval.degraded,
         "warnings": [*retrieval.warnings, *answer.warnings],
+        **({} if answer.table is None else {"table": asdict(answer.table)}),
     }
 
 

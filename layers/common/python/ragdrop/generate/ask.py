@@ -17,6 +17,7 @@ from ragdrop.domain.tokens import estimate_tokens
 from ragdrop.errors import CONTEXT_LENGTH, GenerationError
 from ragdrop.generate.abstentions import abstention
 from ragdrop.generate.answering import ReadQuestion, above, closest_passages
+from ragdrop.generate.ask_tables import AskTables
 from ragdrop.generate.citations import AnswerReader, AskVerifier
 from ragdrop.generate.prompt import CUT, PreparedPrompt, PreparePrompt
 from ragdrop.generate.store_receipts import StoreReceipts
@@ -85,6 +86,7 @@ class Ask:
         self,
         *,
         prepare: PreparePrompt,
+        tables: AskTables,
         resolve_view: ResolveQueryView,
         chat: ChatModel,
         receipts: StoreReceipts,
@@ -93,7 +95,8 @@ class Ask:
         prices: dict[str, tuple[float, float]],
         tracer: Tracer | None,
     ) -> None:
-        self._prepare = prepare
+        self._search_and_render = prepare
+        self._tables = tables
         self._resolve_view = resolve_view
         self._chat = chat
         self._receipts = receipts
@@ -151,6 +154,8 @@ class Ask:
                         pieces = self._begun(prepared.prompt, prepared, question, deadline)
         if prepared.prompt is None:
             answer = _refused(prepared)
+            if prepared.computed is not None:
+                yield from (answer.text, *answer.citations, *answer.claims)
         else:
             reader = self._read_answer(prepared, deadline)
             completion: Completion | None = None
@@ -168,6 +173,12 @@ class Ask:
                     answer = replace(_abstention("insufficient_information", prepared), warnings=[CHANGED])
         answer = replace(answer, timings_ms=timer.stages, **self._spent(question))
         yield self._receipts.store(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
+
+    def _prepare(self, question: Question, caller: Caller, deadline: Deadline) -> PreparedPrompt:
+        """All that an answer needs; a table that answers leaves nothing to a model."""
+        prepared = self._search_and_render(question, caller, deadline)
+        computed = self._tables(question, caller, prepared.retrieval, deadline)
+        return prepared if computed is None else replace(prepared, prompt=None, shown=computed.shown, computed=computed)
 
     def _spent(self, question: Question) -> dict[str, Any]:
         """What the calls that were noted for *question* used, and those that condensed it."""
@@ -254,7 +265,9 @@ def _shortened(question: Question, prepared: PreparedPrompt, error: GenerationEr
 
 
 def _refused(prepared: PreparedPrompt) -> Answer:
-    """The abstention of a question for which nothing was found, or nothing that may answer it."""
+    """What is said without a model: a table's answer, or that nothing was found, or nothing that may answer."""
+    if prepared.computed is not None:
+        return prepared.computed
     reason: AbstainReason = "no_relevant_context" if prepared.retrieval.abstained else "insufficient_information"
     return _abstention(reason, prepared)
 
@@ -376,5 +389,5 @@ def _with_answer(report: QueryReport, answer: Answer) -> QueryReport:
         report,
         abstain_reason=answer.abstain_reason,
         timings_ms={**answer.timings_ms, **report.timings_ms},
-        answered=answer.model is not None,
+        answered=answer.model is not None or answer.table is not None,
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from groundcheck.sentences import stemmed_words
-from ragdrop.domain.answers import Excluded, Group, Question, Segment, Shown, Source, Turn
+from ragdrop.domain.answers import Answer, Excluded, Group, Question, Segment, Shown, Source, Turn
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.deadlines import CONDENSE, Deadline, rfc3339, seconds_of
 from ragdrop.domain.languages import is_english
@@ -273,6 +273,7 @@ class PreparedPrompt:
     policy: CitationPolicy = "mark"
     question: str = ""
     read: ReadFound = field(default_factory=ReadFound)
+    computed: Answer | None = None  # out of a table: then there is no prompt
 
 
 class PreparePrompt:

@@ -6,7 +6,7 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -362,3 +362,16 @@ def _adds_up(column: TypedColumn, row: int, totals: set[int]) -> bool:
     every = sum(key for at, key in enumerate(column.keys[:row]) if key != column.missing and at not in totals)
     part = sum(key for key in column.keys[since:row] if key != column.missing)
     return bool(key in {every, part})
+
+
+def table_of_records(records: Sequence[Mapping[str, str]], name: str, path: str = "") -> TypedTable:
+    """A table of records, a column for each name that one of them has; empty cells where a record has none.
+
+    >>> table = table_of_records([{"title": "Tiles", "tags": "roof, wet"}, {"title": "Tap"}], "notes")
+    >>> [column.name for column in table.columns], table.columns[1].value(1), sorted(table.columns[1].codes)
+    (['title', 'tags'], None, ['roof', 'roof wet', 'wet'])
+    """
+    names = list(dict.fromkeys(each for record in records for each in record))
+    rows = [[record.get(each, "") for each in names] for record in records]
+    starts = array("q", range(len(rows) + 1))
+    return TypedTable(path, name, _columns([names], rows, []), starts=starts, sheet=name)

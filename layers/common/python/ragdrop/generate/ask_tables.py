@@ -1,0 +1,357 @@
+"""Answer a question from the tables of its documents, before a model is asked: the number is computed and proved."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from itertools import islice
+
+from ragdrop.domain.answers import (
+    Answer,
+    AnswersQuestion,
+    CheckedSentence,
+    Citation,
+    Question,
+    Segment,
+    Shown,
+    Source,
+    TableProof,
+)
+from ragdrop.domain.bounded_cache import BoundedCache
+from ragdrop.domain.chunks import Chunk, Hit
+from ragdrop.domain.deadlines import Deadline, seconds_of
+from ragdrop.domain.documents import Facts, Status
+from ragdrop.domain.history import ChangeCounts
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.retrieval import FoundDocument, Query, Retrieval
+from ragdrop.domain.tenants import Caller
+from ragdrop.ingest.revision_store import RevisionStore, StoredRevision
+from ragdrop.ports.search_services import SearchableRegistry
+from ragdrop.query.view import LiveView, ResolveQueryView, View
+from ragdrop.tables.answer_tables import TableAnswer, answer_from_tables
+from ragdrop.tables.asked import read_question
+from ragdrop.tables.typed import TypedTable, split_row, table_of_records
+from ragdrop.tenants.directory import TenantDirectory
+
+logger = logging.getLogger(__name__)
+
+MAX_LISTED = 2_000  # documents of the vaults asked; of more only what the search found is read
+MAX_TABLES = 200  # documents whose tables one question reads
+MAX_CITATIONS = 12
+MAX_QUOTE_ROWS = 40  # of one citation
+MAX_SENTENCE = 1_500  # characters of a list within the sentence
+CACHED_S = 3_600.0
+SHEETS = (".csv", ".tsv", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_DOCUMENTS = re.compile(r"\b(?:notes?|documents?|files?|pages?|tagged|tags?|notizen?|dokumente?|dateien)\b", re.I)
+DOCUMENTS = "documents and notes"
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A live document of the vaults asked."""
+
+    key: DocumentKey
+    revision: int
+    facts: Facts | None = None
+
+
+class AskTables:
+    """Finds the tables that a question may be about, computes, and reads back what it cites.
+
+    Args:
+        revisions: Where typed tables and texts are.
+        registry: For the documents of a vault.
+        resolve_view: What the question may read.
+        directory: For the index whose chunks are cited.
+        bucket: The document bucket, named in every citation.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        *,
+        revisions: RevisionStore,
+        registry: SearchableRegistry,
+        resolve_view: ResolveQueryView,
+        directory: TenantDirectory,
+        bucket: str,
+        clock: Callable[[], float],
+    ) -> None:
+        self._revisions = revisions
+        self._registry = registry
+        self._resolve_view = resolve_view
+        self._directory = directory
+        self._bucket = bucket
+        self._clock = clock
+        self._tables = BoundedCache[tuple[DocumentKey, int], Sequence[TypedTable]](size=1_000, ttl_s=CACHED_S)
+        self._lists = BoundedCache[tuple[str, tuple[str, ...]], tuple[ChangeCounts, list[_Listed]]](
+            size=100, ttl_s=CACHED_S
+        )
+
+    def __call__(self, question: Question, caller: Caller, retrieval: Retrieval, deadline: Deadline) -> Answer | None:
+        """The answer out of a table; None where the tables do not say, or the question is for no table.
+
+        Raises DependencyError: the registry or the state bucket did not answer.
+        """
+        asked = question.query
+        if question.system_prompt or question.prompt_template or read_question(asked.text, self._today(asked)) is None:
+            return None
+        found = {each.key: each for each in _found(retrieval)}
+        listed = {each.key: each for each in self._listed(asked, caller, deadline)}
+        sheets = (each for each in listed.values() if each.key.path.lower().endswith(SHEETS))
+        places = [(each.key, each.revision) for each in (*found.values(), *sheets)]
+        tables: list[TypedTable] = []
+        owners: dict[int, tuple[DocumentKey, int]] = {}
+        for place in list(dict.fromkeys(places))[:MAX_TABLES]:
+            for table in self._of(*place):
+                owners[id(table)] = place
+                tables.append(table)
+        notes = list(listed.values()) if listed and _DOCUMENTS.search(asked.text) else []
+        if notes:
+            tables.append(_documents_table(notes))
+        given = answer_from_tables(asked.text, tables, self._today(asked))
+        if given is None or given.table is None:
+            return None
+        if id(given.table) not in owners:
+            hits = self._notes_cited([notes[row] for row in given.used])
+        else:
+            key, revision = owners[id(given.table)]
+            facts = found[key].facts if key in found else self._facts(key, revision, deadline)
+            hits = self._rows_cited(given, key, revision, facts, caller)
+        if not hits:
+            logger.warning("a table's cells could not be read back", extra={"expression": given.expression[:200]})
+            return None
+        return _answer_of(given, hits, retrieval, self._bucket)
+
+    def _today(self, query: Query) -> date:
+        return datetime.fromtimestamp(seconds_of(query.as_of or "") or self._clock(), UTC).date()
+
+    def _of(self, key: DocumentKey, revision: int) -> Sequence[TypedTable]:
+        now_s = self._clock()
+        cached = self._tables.get((key, revision), now_s=now_s)
+        if cached is None:
+            cached = self._revisions.tables(key, revision)
+            self._tables.put((key, revision), cached, now_s=now_s)
+        return cached
+
+    def _listed(self, query: Query, caller: Caller, deadline: Deadline) -> list[_Listed]:
+        """The live documents that the question may read, where it asks about all of its vaults as they are now."""
+        vaults = query.vaults or caller.vaults
+        if replace(query, text="", vaults=()) != replace(_PLAIN, **_free_of(query)):
+            return []
+        view = self._resolve_view(query, caller, deadline, None)
+        if not isinstance(view, LiveView):
+            return []
+        counts = view.change_counts(caller.tenant, deadline)
+        cached = self._lists.get((caller.tenant, vaults), now_s=self._clock())
+        if cached is not None and cached[0] == counts:
+            return cached[1]
+        found = self._read_list(caller, vaults, view, deadline)
+        self._lists.put((caller.tenant, vaults), (counts, found), now_s=self._clock())
+        return found
+
+    def _read_list(self, caller: Caller, vaults: Sequence[str], view: View, deadline: Deadline) -> list[_Listed]:
+        keys: list[DocumentKey] = []
+        for vault in vaults or (None,):
+            cursor: str | None = None
+            while True:
+                page = self._registry.page(
+                    caller.tenant, vault=vault, prefix="", status=Status.INDEXED, cursor=cursor, limit=1_000
+                )
+                keys += [head.key for head in page.heads if caller.may_see(head.key.vault)]
+                cursor = page.cursor
+                if len(keys) > MAX_LISTED:
+                    return []
+                if cursor is None:
+                    break
+        live: list[tuple[DocumentKey, int]] = []
+        for batch in _batches(keys):
+            heads = view.heads(batch, deadline).found
+            live += [(key, head.live_revision) for key, head in heads.items() if head.live_revision is not None]
+        details = {
+            (each.key, each.revision): each.facts
+            for batch in _batches(live)
+            for each in self._registry.details(batch, deadline)
+        }
+        return [_Listed(*place, details[place]) for place in sorted(live) if place in details]
+
+    def _facts(self, key: DocumentKey, revision: int, deadline: Deadline) -> Facts:
+        [detail] = self._registry.details([(key, revision)], deadline)
+        return detail.facts
+
+    def _rows_cited(
+        self, given: TableAnswer, key: DocumentKey, revision: int, facts: Facts, caller: Caller
+    ) -> list[tuple[Hit, int, int]]:
+        """The chunks that hold the rows used, and which part of each is quoted; none where they read differently."""
+        saved = self._revisions.open(key, revision)
+        tenant = self._directory.tenant(caller.tenant)
+        if saved is None or tenant is None or given.table is None:
+            return []
+        spans = list(islice(_runs(given.table, sorted(set(given.used))), MAX_CITATIONS))
+        cited: list[tuple[Hit, int, int]] = []
+        for start, end in spans:
+            for chunk in _chunks_of(saved, tenant.active.name, start, end):
+                first, last = max(start, chunk.start), min(end, chunk.end)
+                if chunk.text[first - chunk.start : last - chunk.start].strip() and len(cited) < MAX_CITATIONS:
+                    cited.append((Hit(key, revision, chunk, facts), first, last))
+        return cited if cited and _reads_back(given, cited) else []
+
+    def _notes_cited(self, notes: Sequence[_Listed]) -> list[tuple[Hit, int, int]]:
+        """What the documents state of themselves: the text before their body, or their first lines."""
+        cited = []
+        for each in list(dict.fromkeys(notes))[:MAX_CITATIONS]:
+            saved = self._revisions.open(each.key, each.revision)
+            if saved is None or each.facts is None:
+                return []
+            end = int(saved.manifest["document"].get("body_start") or 0) or min(200, saved.char_count)
+            text = saved.span(0, end)
+            if text is None:
+                return []
+            end = len(text.rstrip())
+            cited.append((Hit(each.key, each.revision, Chunk(0, 0, end, text[:end]), each.facts), 0, end))
+        return cited
+
+
+_PLAIN = Query("")
+
+
+def _free_of(query: Query) -> dict[str, object]:
+    """What of a query is no filter."""
+    names = ("limit", "detail", "mode", "min_relevance", "floor", "include_critical", "follow_links", "apply_boosting",
+             "max_linked_docs", "max_link_depth", "expand", "session", "include_context", "allow_fallback", "agent",
+             "debug", "rerank", "rank_folders", "prefer_folders")  # fmt: skip
+    return {name: getattr(query, name) for name in names}
+
+
+def _batches(items: Sequence[object], size: int = 100) -> Iterator[Sequence[object]]:
+    return (items[at : at + size] for at in range(0, len(items), size))
+
+
+def _found(retrieval: Retrieval) -> list[FoundDocument]:
+    return [*retrieval.documents, *retrieval.critical, *retrieval.linked, *retrieval.nearest]
+
+
+def _documents_table(listed: Sequence[_Listed]) -> TypedTable:
+    """The table of a vault's documents: what they state of themselves."""
+    records = []
+    for each in listed:
+        facts = each.facts
+        if facts is None:
+            continue
+        stated = {
+            "title": facts.title,
+            "path": each.key.path,
+            "vault": each.key.vault,
+            "tags": ", ".join(facts.tags),
+            "category": facts.category or "",
+            "type": facts.doc_type or "",
+            "date": (facts.date or "")[:10],
+            "promotion": facts.promotion_level,
+            **facts.attributes,
+        }
+        records.append({name: value for name, value in stated.items() if value})
+    return table_of_records(records, DOCUMENTS)
+
+
+def _runs(table: TypedTable, rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Where rows that follow each other start and end in the text."""
+    at = 0
+    while at < len(rows):
+        last = at
+        while last + 1 < len(rows) and rows[last + 1] == rows[last] + 1 and last - at < MAX_QUOTE_ROWS:
+            last += 1
+        yield table.starts[rows[at]], table.starts[rows[last] + 1]
+        at = last + 1
+
+
+def _chunks_of(saved: StoredRevision, index: str, start: int, end: int) -> list[Chunk]:
+    return [chunk for chunk, _ in saved.chunks_between(index, start, end) if chunk.start < end and chunk.end > start]
+
+
+def _reads_back(given: TableAnswer, cited: Sequence[tuple[Hit, int, int]]) -> bool:
+    """Whether the cells of the rows cited read in the stored text as they were computed with."""
+    table = given.table
+    assert table is not None  # noqa: S101 - its caller looked
+    used = sorted(set(given.used))
+    starts = [table.starts[row] for row in used]
+    for hit, first, last in cited:
+        for row in used[bisect_left(starts, first) : bisect_right(starts, last - 1)]:
+            begin, end = table.starts[row] - hit.chunk.start, table.starts[row + 1] - hit.chunk.start
+            if begin < 0 or end > len(hit.chunk.text) + 1:
+                continue  # a row that two chunks share
+            cells = split_row(hit.chunk.text[begin:end])
+            if not all(_same(table, row, at, cells) for at in range(len(table.columns))):
+                return False
+    return True
+
+
+def _same(table: TypedTable, row: int, at: int, cells: Sequence[str]) -> bool:
+    column, text = table.columns[at], cells[at] if at < len(cells) else ""
+    value = column.value(row)
+    if value is None:
+        return True
+    if column.kind == "text":
+        return value == text
+    if column.kind in {"number", "amount"}:
+        plain = f"{value:f}".rstrip("0").rstrip(".") if "." in f"{value:f}" else f"{value:f}"
+        digits = re.sub(r"\D", "", plain).lstrip("0").rstrip("0")
+        return digits == re.sub(r"\D", "", re.split(r"[eE]", text)[0]).lstrip("0").rstrip("0") or "e" in text.lower()
+    return bool(text)
+
+
+def _answer_of(given: TableAnswer, hits: Sequence[tuple[Hit, int, int]], retrieval: Retrieval, bucket: str) -> Answer:
+    """The answer, its one sentence proved by its cells."""
+    citations = []
+    for marker, (hit, start, end) in enumerate(hits, start=1):
+        quote = hit.chunk.text[start - hit.chunk.start : end - hit.chunk.start].rstrip("\n")
+        digest = hashlib.sha256(hit.chunk.text.encode()).hexdigest()
+        citations.append(Citation(marker, bucket, hit, start, start + len(quote), quote, digest, 1.0, "verified"))
+    said = given.value if len(given.value) <= MAX_SENTENCE else given.value[:MAX_SENTENCE].rpartition(",")[0] + " …"
+    where = f"{given.path}, {given.range}" if given.path else given.range
+    sentence = f"{said} ({given.expression}; {where}; {given.rows_used} of {given.rows_total} rows)."
+    text = sentence + "".join(f" [{each.marker}]" for each in citations)
+    markers = tuple(each.marker for each in citations)
+    claim = CheckedSentence(0, len(sentence), sentence, "verified", markers, support=1.0)
+    documents = {each.key: each for each in _found(retrieval)}
+    cited = list(dict.fromkeys(hit.key for hit, _, _ in hits))
+    added = [_as_found(next(hit for hit, _, _ in hits if hit.key == key)) for key in cited if key not in documents]
+    named = {each.key for each in (*retrieval.documents, *retrieval.critical, *retrieval.linked)}
+    added += [documents[key] for key in cited if key in documents and key not in named]
+    sources, number = [], 1
+    for key in cited:
+        own = [hit for hit, _, _ in hits if hit.key == key]
+        own = list({hit.chunk_id: hit for hit in own}.values())
+        segments = tuple(Segment(number + at, hit) for at, hit in enumerate(own))
+        number += len(segments)
+        sources.append(Source(documents.get(key) or _as_found(own[0]), "relevant", segments))
+    return Answer(
+        text=text,
+        retrieval=replace(
+            retrieval, documents=[*retrieval.documents, *added], total_matches=max(retrieval.total_matches, 1)
+        ),
+        prompt_version="",
+        citations=citations,
+        claims=[claim],
+        shown=Shown(sources),
+        answers=AnswersQuestion("yes"),
+        table=TableProof(
+            given.value,
+            None if given.number is None else format(given.number, "f"),
+            given.path,
+            given.range,
+            given.cells,
+            given.rows_used,
+            given.rows_total,
+            given.expression,
+        ),
+    )
+
+
+def _as_found(hit: Hit) -> FoundDocument:
+    chunk = hit.chunk
+    return FoundDocument(hit.key, hit.revision, hit.facts, None, None, (), chunk.text, chunk.start, chunk.end, (hit,))
