@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 
 from groundcheck.facts import NUMBER_WORDS
-from groundcheck.sentences import STOP_WORDS, stem
+from groundcheck.sentences import STOP_WORDS
 from ragdrop.tables.cell_values import DAY_S, MONTH_NUMBERS, seconds_of_date, unit_name
 from ragdrop.tables.plans import Operation
+from ragdrop.tables.typed import Root, english_root, german_root
 
 _CONCEPTS = {
     "money": "cost price spend spent spending pay paid expensive expense expenditure charge money cheap costly amount "
@@ -31,7 +32,10 @@ _CONCEPTS = {
     "quantity": "sold sell buy bought ordered quantity units pieces stock verkauft gekauft",
     "score": "score scored points rating rated grade marks",
 }
-CONCEPTS = {name: frozenset(map(stem, words.split())) for name, words in _CONCEPTS.items()}
+CONCEPTS = {
+    name: frozenset(map(english_root, words.split())) | frozenset(map(german_root, words.split()))
+    for name, words in _CONCEPTS.items()
+}
 """What people ask with, by what it asks about: stems."""
 _SUPERLATIVES = {
     "highest largest biggest greatest maximum max most best höchste höchsten größte größten meisten": (False, ""),
@@ -110,6 +114,7 @@ _DIFFERENCE = re.compile(
 )
 _GROUP = re.compile(r"(?<!\S)(?:per|for each|for every|in each|in every|by|each|every|pro|je|nach)(?= (?!\d))")
 _FIRST = re.compile(r"(?<!\S)(?:top|first|bottom|last|die ersten) (\d{1,3}|[a-z]{3,6})(?!\S)")
+_GERMAN = frozenset("wie viele viel wieviel welche welcher welches welchen wer wann der die das ist im für und".split())
 _NEGATIONS = frozenset(
     "not isn't aren't wasn't weren't hasn't haven't don't doesn't didn't without except excluding no never neither "
     "nicht kein keine ohne außer unlike".split()
@@ -194,7 +199,8 @@ class Asked:
     difference: bool = False
     concepts: tuple[str, ...] = ()  # of `how long`, `who` and the like
     wants: str = "what"
-    today: date = field(default=date(2000, 1, 1))
+    today: date = date(2000, 1, 1)
+    root: Root = english_root
 
 
 class _Reader:
@@ -448,6 +454,7 @@ def read_question(question: str, today: date) -> Asked | None:
     text = " ".join(words)
     if not words or NO_TABLE.match(text):
         return None
+    root = german_root if not _GERMAN.isdisjoint(words) else english_root
     reader = _Reader(words, today)
     difference = next((found for found in [_DIFFERENCE.search(text)] if found), None)
     if difference:
@@ -467,7 +474,7 @@ def read_question(question: str, today: date) -> Asked | None:
     reader.used.update(negated)
     return Asked(
         tuple(words),
-        tuple(map(stem, words)),
+        tuple(map(root, words)),
         frozenset(reader.used),
         fold,
         fold_end,
@@ -482,6 +489,7 @@ def read_question(question: str, today: date) -> Asked | None:
         _asked_concepts(text),
         _wants(words),
         today,
+        root,
     )
 
 

@@ -11,11 +11,11 @@ from decimal import Decimal
 from functools import lru_cache
 from weakref import WeakKeyDictionary
 
-from groundcheck.sentences import stem, words
+from groundcheck.sentences import words
 from ragdrop.tables.asked import CONCEPTS, FILLERS, Asked, Bound, Moment, Period
 from ragdrop.tables.cell_values import DAY_S, MONTH_NUMBERS, unit_name
 from ragdrop.tables.plans import Refusal, RefusedPlanError, RowFilter, days_between
-from ragdrop.tables.typed import MAX_INDEXED, TypedColumn, TypedTable
+from ragdrop.tables.typed import MAX_INDEXED, Root, TypedColumn, TypedTable, english_root, german_root
 
 MAX_WORDS = 6  # of a value that a question names
 MAX_PLANS = 24  # that one question may mean in one table
@@ -37,7 +37,10 @@ _HEADERS = {
     "quantity": "quantity qty units pieces stock sold menge anzahl stück count",
     "score": "score points rating grade mark punkte note",
 }
-HEADERS = {name: frozenset(map(stem, said.split())) for name, said in _HEADERS.items()}
+HEADERS = {
+    name: frozenset(map(english_root, said.split())) | frozenset(map(german_root, said.split()))
+    for name, said in _HEADERS.items()
+}
 _UNITS = {
     "distance": {"km", "m", "mile"}, "duration": {"h", "minute", "s", "day"}, "weight": {"kg", "g", "tonne", "lb"},
     "temperature": {"°c", "°f", "degree"}, "speed": {"kmh", "mph"}, "age": {"year"},
@@ -47,7 +50,7 @@ _SIZES = {
     "minute": ("s", "60"), "s": ("s", "1"), "day": ("s", "86400"), "kg": ("g", "1000"), "g": ("g", "1"),
     "tonne": ("g", "1000000"), "mg": ("g", "0.001"), "l": ("l", "1"), "ml": ("l", "0.001"),
 }  # fmt: skip
-_GENERIC = frozenset(map(stem, "entry row record item line thing note file document page".split()))
+_GENERIC = frozenset(map(english_root, "entry row record item line thing note file document page".split()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +78,9 @@ class _Reading:
 class _Vocabulary:
     """The words of one table's headers and titles, as stems."""
 
-    def __init__(self, table: TypedTable) -> None:
-        self.headers = [_header_stems(column.name) for column in table.columns]
-        self.title = frozenset(map(stem, words(re.sub(r"[_./-]", " ", f"{table.path} {table.name} {table.sheet}"))))
+    def __init__(self, table: TypedTable, root: Root) -> None:
+        self.headers = [_header_stems(column.name, root) for column in table.columns]
+        self.title = frozenset(map(root, words(re.sub(r"[_./-]", " ", f"{table.path} {table.name} {table.sheet}"))))
         self.years = {int(word) for word in self.title if re.fullmatch(r"(?:19|20)\d\d", word)}
         self.months = {
             MONTH_NUMBERS[word]
@@ -86,18 +89,18 @@ class _Vocabulary:
         }
 
 
-_vocabularies: WeakKeyDictionary[TypedTable, _Vocabulary] = WeakKeyDictionary()
+_vocabularies: WeakKeyDictionary[TypedTable, dict[Root, _Vocabulary]] = WeakKeyDictionary()
 
 
-def _vocabulary(table: TypedTable) -> _Vocabulary:
-    found = _vocabularies.get(table)
-    if found is None:
-        found = _vocabularies[table] = _Vocabulary(table)
-    return found
+def _vocabulary(table: TypedTable, root: Root) -> _Vocabulary:
+    found = _vocabularies.setdefault(table, {})
+    if root not in found:
+        found[root] = _Vocabulary(table, root)
+    return found[root]
 
 
 @lru_cache(maxsize=4_096)
-def _header_stems(name: str) -> tuple[str, ...]:
+def _header_stems(name: str, root: Root = english_root) -> tuple[str, ...]:
     """The stems of a header without its unit and small words.
 
     >>> _header_stems("Distance (km)"), _header_stems("due_date"), _header_stems("Amount EUR")
@@ -107,7 +110,7 @@ def _header_stems(name: str) -> tuple[str, ...]:
     plain = re.sub(r"(?<=[a-zäöü])(?=[A-Z])", " ", plain)
     found = [word for word in words(plain) if word not in {"in", "of", "the", "per", "and", "no", "nr"}]
     bare = [word for word in found if not unit_name(word)] or found
-    return tuple(map(stem, bare))
+    return tuple(map(root, bare))
 
 
 class WordMatcher:
@@ -115,7 +118,7 @@ class WordMatcher:
 
     def __init__(self, asked: Asked, table: TypedTable) -> None:
         self.asked, self.table = asked, table
-        self.vocabulary = _vocabulary(table)
+        self.vocabulary = _vocabulary(table, asked.root)
         self.found = _Reading(set(asked.used))
 
     def _nouns(self) -> frozenset[str]:
@@ -153,7 +156,7 @@ class WordMatcher:
 
     def _codes(self, phrase: str) -> Iterator[tuple[int, list[int]]]:
         for at, column in enumerate(self.table.columns):
-            codes = column.codes.get(phrase) if column.kind == "text" else None
+            codes = column.codes(self.asked.root).get(phrase) if column.kind == "text" else None
             if codes:
                 yield at, codes
 
@@ -249,7 +252,7 @@ class WordMatcher:
         for at, column in enumerate(self.table.columns):
             if column.kind != "text" or len(column.texts) > MAX_INDEXED:
                 continue
-            sets = [column.by_word.get(each, set()) for each in self.asked.stems[start:end]]
+            sets = [column.by_word(self.asked.root).get(each, set()) for each in self.asked.stems[start:end]]
             codes = set.intersection(*sets) if sets else set()
             if codes:
                 name, said = column.name, " ".join(self.asked.words[start:end])
@@ -431,8 +434,13 @@ class WordMatcher:
                 present = {key for key in column.keys if key != column.missing}
                 if any((low is None or key >= low) and (high is None or key <= high) for key in present):
                     found.append(RowFilter(at, f"{column.name} from {low or '…'} to {high or '…'}", None, low, high))
-            elif column.kind == "text" and first is not None and first == last and str(first.year) in column.codes:
-                found.append(self._equal(period.start, at, column.codes[str(first.year)]))
+            elif (
+                column.kind == "text"
+                and first is not None
+                and first == last
+                and str(first.year) in column.codes(self.asked.root)
+            ):
+                found.append(self._equal(period.start, at, column.codes(self.asked.root)[str(first.year)]))
         return found
 
     def _by_name(self, period: Period) -> list[RowFilter]:

@@ -6,11 +6,11 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,44 @@ _EMPHASIS = re.compile(
     r"(?:\*\*|__|~~|`)(.+?)(?:\*\*|__|~~|`)|!?\[\[(?:[^\]|]*\|)?([^\]]+)\]\]|!?\[([^\]]*)\]\([^)]*\)"
 )
 _CELL_END = re.compile(r"(?<!\\)\|")
-Keys = "array[int]"
+Root = Callable[[str], str]
+_IRREGULAR = {
+    "spent": "spend", "sold": "sell", "bought": "buy", "rode": "ride", "ridden": "ride", "paid": "pay", "drove": "drive",
+    "driven": "drive", "ran": "run", "won": "win", "lost": "lose", "fell": "fall", "fallen": "fall", "swam": "swim",
+    "swum": "swim", "flew": "fly", "flown": "fly", "gave": "give", "given": "give", "grew": "grow", "left": "leave",
+    "meter": "metre", "meters": "metre", "kilometers": "kilometre", "children": "child", "men": "man", "women": "woman",
+    "drank": "drink", "ate": "eat", "held": "hold", "wrote": "write", "written": "write", "owed": "owe",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=16_384)
+def english_root(word: str) -> str:
+    """A word without its plain endings, in the present.
+
+    >>> [english_root(word) for word in ("tagged", "tags", "rode", "categories", "swimming")]
+    ['tag', 'tag', 'rid', 'category', 'swim']
+    """
+    cut = stem(_IRREGULAR.get(word, word))
+    if word.endswith(("ed", "ing")) and len(cut) > 3 and cut[-1] == cut[-2] and cut[-1] not in "sz":
+        return cut[:-1]
+    return cut
+
+
+@lru_cache(maxsize=16_384)
+def german_root(word: str) -> str:
+    """A word without the plain endings of German, too.
+
+    >>> german_root("touren"), german_root("tour"), german_root("rechnungen"), german_root("länder")
+    ('tour', 'tour', 'rechnung', 'land')
+    """
+    plain = word.translate(_UMLAUTS)
+    for ending in ("innen", "nen", "en", "er", "es", "e", "n", "s"):
+        if plain.endswith(ending) and len(plain) - len(ending) >= 4:
+            return plain[: -len(ending)]
+    return plain
+
+
+_UMLAUTS = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "ß": "s"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,22 +102,36 @@ class TypedColumn:
         return -(1 << (8 * self.keys.itemsize - 1))
 
     @cached_property
-    def codes(self) -> dict[str, list[int]]:
-        """The places in `texts` of each text, folded."""
+    def _indexes(self) -> dict[str, Any]:
+        return {}
+
+    def codes(self, root: Root) -> dict[str, list[int]]:
+        """The places in `texts` of each text, and of each of several values with commas between; words by *root*."""
+        name = f"codes {root.__name__}"
+        if name not in self._indexes:
+            self._indexes[name] = self._codes(root)
+        return self._indexes[name]  # type: ignore[no-any-return]
+
+    def _codes(self, root: Root) -> dict[str, list[int]]:
         found: dict[str, list[int]] = defaultdict(list)
         for code, text in enumerate(self.texts):
             parts = text.split(",") if "," in text and len(text) < MAX_SEVERAL else ()
             for each in dict.fromkeys((text, *parts)):
-                found[" ".join(map(stem, words(each)))].append(code)
+                found[" ".join(map(root, words(each)))].append(code)
         return dict(found)
 
-    @cached_property
-    def by_word(self) -> dict[str, set[int]]:
-        """The places in `texts` of the texts with a word, by its stem; empty where there are too many."""
+    def by_word(self, root: Root) -> dict[str, set[int]]:
+        """The places in `texts` of the texts with a word, by its root; empty where there are too many."""
+        name = f"words {root.__name__}"
+        if name not in self._indexes:
+            self._indexes[name] = self._by_word(root)
+        return self._indexes[name]  # type: ignore[no-any-return]
+
+    def _by_word(self, root: Root) -> dict[str, set[int]]:
         found: dict[str, set[int]] = defaultdict(set)
         for code, text in enumerate(self.texts if len(self.texts) <= MAX_INDEXED else ()):
             for word in words(text):
-                found[stem(word)].add(code)
+                found[root(word)].add(code)
         return dict(found)
 
     def value(self, row: int) -> Decimal | date | bool | str | None:
@@ -368,7 +419,7 @@ def table_of_records(records: Sequence[Mapping[str, str]], name: str, path: str 
     """A table of records, a column for each name that one of them has; empty cells where a record has none.
 
     >>> table = table_of_records([{"title": "Tiles", "tags": "roof, wet"}, {"title": "Tap"}], "notes")
-    >>> [column.name for column in table.columns], table.columns[1].value(1), sorted(table.columns[1].codes)
+    >>> [column.name for column in table.columns], table.columns[1].value(1), sorted(table.columns[1].codes(english_root))
     (['title', 'tags'], None, ['roof', 'roof wet', 'wet'])
     """
     names = list(dict.fromkeys(each for record in records for each in record))
