@@ -14,11 +14,11 @@ from ragdrop.tables.plans import Operation
 from ragdrop.tables.typed import Root, english_root, german_root
 
 _CONCEPTS = {
-    "money": "cost price spend spent spending pay paid expensive expense expenditure charge money cheap costly amount "
+    "money": "cost price spend spent spending spendings pay paid ausgaben ausgabe kostete zusammengekommen expensive expense expenditure charge money cheap costly amount "
     "worth bill kosten kostet kostete gekostet preis betrag ausgegeben bezahlt gezahlt zahlen teuer",
     "distance": "long length far distance ridden rode ride riding rides walk walked ran cycle cycled hike hiked drive "
     "drove driven travel travelled lang weit gefahren strecke",
-    "duration": "long last lasted duration time take took taken spend spent lang lange dauer dauert dauerte work worked "
+    "duration": "long last lasted duration time take took taken lang lange dauer dauert dauerte work worked "
     "working gearbeitet",
     "weight": "heavy weigh weighs weight light schwer gewicht",
     "age": "old young age alt jung",
@@ -38,17 +38,20 @@ CONCEPTS = {
 }
 """What people ask with, by what it asks about: stems."""
 _SUPERLATIVES = {
-    "highest largest biggest greatest maximum max most best höchste höchsten größte größten meisten": (False, ""),
-    "lowest smallest least minimum min fewest worst niedrigste niedrigsten kleinste kleinsten wenigsten": (True, ""),
-    "longest längste längsten": (False, "distance duration"),
-    "shortest kürzeste kürzesten": (True, "distance duration"),
+    "highest largest biggest greatest strongest maximum max most best höchste größte stärkste meisten meiste": (
+        False,
+        "",
+    ),
+    "lowest smallest least weakest minimum min fewest worst niedrigste kleinste wenigsten schwächste": (True, ""),
+    "longest längste": (False, "distance duration"),
+    "shortest kürzeste": (True, "distance duration"),
     "farthest furthest weiteste": (False, "distance"),
-    "dearest costliest priciest teuerste teuersten": (False, "money"),
-    "cheapest billigste billigsten günstigste günstigsten": (True, "money"),
-    "latest newest neueste neuesten späteste": (False, "date"),
-    "earliest früheste frühesten": (True, "date"),
-    "oldest älteste ältesten": (False, "age"),
-    "youngest jüngste jüngsten": (True, "age"),
+    "dearest costliest priciest teuerste": (False, "money"),
+    "cheapest billigste günstigste": (True, "money"),
+    "latest newest neueste späteste": (False, "date"),
+    "earliest früheste": (True, "date"),
+    "oldest älteste": (False, "age"),
+    "youngest jüngste": (True, "age"),
     "heaviest schwerste": (False, "weight"),
     "lightest leichteste": (True, "weight"),
     "tallest": (False, "height"),
@@ -109,22 +112,27 @@ _FOLDS: tuple[tuple[re.Pattern[str], Operation | str], ...] = tuple(
     )
 )
 _DIFFERENCE = re.compile(
-    r"(?<!\S)(?:the )?(?:difference(?: in \w+)? between|how much (?:more|less|higher|lower|longer|shorter|cheaper|heavier)"
-    r"|how many (?:more|fewer)|unterschied zwischen|differenz zwischen|wie viel mehr|wie viel weniger|compared (?:to|with))(?!\S)"
+    r"(?<!\S)(?:the )?(?:difference(?: in(?= \w+ between))?|differenz|unterschied|how much (?:more|less|higher|lower|longer|shorter|cheaper|heavier)"
+    r"|how many (?:more|fewer)|wie viel mehr|wie viel weniger|compared (?:to|with))(?!\S)"
 )
 _GROUP = re.compile(r"(?<!\S)(?:per|for each|for every|in each|in every|by|each|every|pro|je|nach)(?= (?!\d))")
 _FIRST = re.compile(r"(?<!\S)(?:top|first|bottom|last|die ersten) (\d{1,3}|[a-z]{3,6})(?!\S)")
-_GERMAN = frozenset("wie viele viel wieviel welche welcher welches welchen wer wann der die das ist im für und".split())
+_GERMAN = frozenset(
+    "durchschnittliche durchschnittlicher durchschnittliches differenz unterschied höchste höchster ganzen den dem zwischen wie viele viel wieviel welche welcher welches welchen wer wann der die das ist im für und".split()
+)
 _NEGATIONS = frozenset(
     "not isn't aren't wasn't weren't hasn't haven't don't doesn't didn't without except excluding no never neither "
     "nicht kein keine ohne außer unlike".split()
 )
+NO_GERMAN_TABLE = re.compile(
+    r"(?:ist|sind|hat|haben|kann|darf|muss|soll|warum|wieso|wie (?:kann|geht|mache?|wird)|erkläre)\b"
+)
 NO_TABLE = re.compile(
-    r"(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|may|must|why|warum|wieso|ist|sind|kann|darf"
+    r"(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|may|must|why"
     r"|how (?:do|does|can|could|should|is|are|was|were|did|to|come)|explain|describe|summari[sz]e|tell me about)\b"
 )
 FILLERS = STOP_WORDS | frozenset(
-    "list show give name tell me please find get got see all each every any entry entries row rows record records item "
+    "thing things still yet already ever often fell fall gave gives raised raise finish finished live lives lived come comes came stand stands together all whole entire noch schon jemals ganzen ganze ganzes jahr year einem hoch hohe kam kommt kommen liegt lag waren war gab zusammen meisten got gets list show give name tell me please find get got see all each every any entry entries row rows record records item "
     "items table sheet file spreadsheet csv value values there much many did have has had been being was were make made "
     "happen happened one ones only just exactly currently together recorded listed marked called named mentioned shown "
     "during within than same used taken place put go goes went come came need needed us we our my i they their it its "
@@ -261,7 +269,11 @@ class _Reader:
     def _is_date(self, match: re.Match[str]) -> bool:
         word = match.groupdict().get("word") or ""
         behind = self.text[match.end() :].split()[:1]
-        is_year = bool(re.fullmatch(r"(?:1[5-9]|20)\d\d", match["n"])) and word in {"", "older", "younger"}
+        is_year = (
+            bool(re.fullmatch(r"(?:1[5-9]|20)\d\d", match["n"]))
+            and word in {"", "older", "younger"}
+            and "between" not in match[0]
+        )
         return (
             seconds_of_date(match["n"]) is not None
             or (behind and behind[0] in MONTH_NUMBERS)
@@ -436,7 +448,7 @@ def asked_words(question: str) -> list[str]:
     for sign, word in (("€", " eur "), ("$", " usd "), ("£", " gbp "), ("%", " percent ")):
         text = text.replace(sign, word)
     text = re.sub(r"(?<=[a-zäöüß])'s\b", "", text)
-    text = re.sub(r"(?<![\w-])(\d[\d.,]*)(?=(?:km|m|kg|g|h|min|mins|hrs?|eur|cm|mm|l|ml|kwh|mb|gb|k)\b)", r"\1 ", text)
+    text = re.sub(r"(?<![\w-])(\d[\d.,]*)(?=(?:kwh|km|m|kg|g|h|min|mins|hrs?|eur|cm|mm|l|ml|mb|gb|k)\b)", r"\1 ", text)
     found = re.findall(r"-?\d[\d.,:/'-]*\d(?:st|nd|rd|th)?|[<>]=?|[^\W_]+(?:['./&+-][^\W_]+)*|[^\W_]", text)
     return [word.rstrip(".,") for word in found]
 
@@ -452,9 +464,9 @@ def read_question(question: str, today: date) -> Asked | None:
     """
     words = asked_words(question)
     text = " ".join(words)
-    if not words or NO_TABLE.match(text):
-        return None
     root = german_root if not _GERMAN.isdisjoint(words) else english_root
+    if not words or (NO_GERMAN_TABLE if root is german_root else NO_TABLE).match(text):
+        return None
     reader = _Reader(words, today)
     difference = next((found for found in [_DIFFERENCE.search(text)] if found), None)
     if difference:
@@ -501,18 +513,27 @@ def _first(reader: _Reader) -> int | None:
     for at, word in enumerate(reader.words[:-1]):
         behind = reader.words[at + 1]
         number = int(word) if word.isdigit() and len(word) < 4 else NUMBER_WORDS.get(word)
-        if number and at not in reader.used and behind in SUPERLATIVES:
+        if number and at not in reader.used and _least_or_most(behind):
             reader.used.add(at)
             return number
+    return None
+
+
+def _least_or_most(word: str) -> tuple[bool, str] | None:
+    """What a superlative says, with the endings of German; None if it is none."""
+    for ending in ("", "n", "r", "s", "m"):
+        if word.endswith(ending) and word[: len(word) - len(ending)] in SUPERLATIVES:
+            return SUPERLATIVES[word[: len(word) - len(ending)]]
     return None
 
 
 def _superlative(reader: _Reader) -> tuple[tuple[bool, tuple[str, ...]] | None, bool]:
     """Whether the least is asked for, by which concepts, and whether a bare `most` or `least` says so."""
     for at, word in enumerate(reader.words):
-        if at in reader.used or word not in SUPERLATIVES:
+        said = None if at in reader.used else _least_or_most(word)
+        if said is None:
             continue
-        least, concepts = SUPERLATIVES[word]
+        least, concepts = said
         behind = reader.words[at + 1] if at + 1 < len(reader.words) else ""
         reader.used.add(at)
         if word in {"most", "least"} and behind in _ADJECTIVES:
@@ -526,7 +547,7 @@ _CONCEPT_ASKED: tuple[tuple[str, str], ...] = (
     (r"how long|wie lang\w*", "distance duration"), (r"how far|wie weit", "distance"), (r"how heavy|wie schwer", "weight"),
     (r"how old|wie alt", "age"), (r"how (?:tall|high)|wie hoch", "height"), (r"how (?:hot|cold|warm)", "temperature"),
     (r"how fast|wie schnell", "speed"), (r"how (?:big|large)|wie groß", "size"), (r"how expensive|wie teuer", "money"),
-    (r"when|wann|on (?:which|what) (?:day|date)", "date"), (r"where|wo", "place"), (r"who|whom|wer", "person"),
+    (r"when|wann|on (?:which|what) (?:days?|dates?)|an welche[mn] tag\\w*", "date"), (r"where|wo", "place"), (r"who|whom|wer", "person"),
 )  # fmt: skip
 
 

@@ -33,6 +33,7 @@ _ISO = re.compile(
     r"(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:[T ](\d{1,2}):(\d\d)(?::(\d\d))?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)?"
 )
 _PARTS = re.compile(r"(\d{1,4})([./-])(\d{1,2})\2(\d{2,4})(?:,?[T ]+(\d{1,2}):(\d\d)(?::(\d\d))?)?")
+_MONTH_YEAR = re.compile(r"(0[1-9]|1[0-2])[./]((?:19|20)\d\d)")
 _DAY_FIRST = re.compile(r"(?:[^\W\d]+,? )?(\d{1,2})(?:\.|st|nd|rd|th)? ([^\W\d]{3,9})\.?,? (\d{4})")
 _MONTH_FIRST = re.compile(r"([^\W\d]{3,9})\.? (?:(\d{1,2})(?:st|nd|rd|th)?,? )?(\d{4})")
 _CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d))?")
@@ -83,7 +84,17 @@ def unit_name(text: str) -> str:
     ('km', 'EUR', 'EUR', '')
     """
     text = text.strip().strip(".").casefold() if text.strip() not in {"fr.", "Fr."} else "fr."
-    own = {"std": "h", "stunden": "h", "minuten": "minute", "tage": "day", "prozent": "%", "liter": "l"}
+    own = {
+        "kwh": "kWh",
+        "kilowattstunden": "kWh",
+        "km/h": "kmh",
+        "std": "h",
+        "stunden": "h",
+        "minuten": "minute",
+        "tage": "day",
+        "prozent": "%",
+        "liter": "l",
+    }
     return CURRENCIES.get(text) or own.get(text) or UNITS.get(text, "")
 
 
@@ -127,13 +138,22 @@ def _booleans(name: str, filled: Sequence[str], texts: Sequence[str]) -> ReadCol
 
 
 def _durations(name: str, filled: Sequence[str], texts: Sequence[str]) -> ReadColumn | None:
-    lasts = bool(LASTS.search(name))
+    clocks = [found for text in filled[:10_000] if (found := _CLOCK.fullmatch(text))]
+    longest = max((int(found[1]) for found in clocks), default=0)
+    is_time = re.search(r"(?i)\btime\b|zeit\b", name) is not None and not re.search(
+        r"(?i)start|end|begin|von|bis", name
+    )
+    lasts = bool(LASTS.search(name)) or (is_time and (longest > 23 or any(found[3] for found in clocks)))
+    has_hours = all(found[3] for found in clocks) or not (
+        any(found[3] for found in clocks) or re.search(r"(?i)m+:ss|min", name) or longest > 200
+    )
 
     def seconds(text: str) -> int | None:
         clock = _CLOCK.fullmatch(text)
         if clock:
             first, second, third = (int(part or 0) for part in clock.groups())
-            return first * 3600 + second * 60 + third if lasts else None
+            whole = first * 3600 + second * 60 + third if clock[3] or has_hours else first * 60 + second
+            return whole if lasts else None
         spoken = _SPOKEN.fullmatch(text.casefold())
         if not spoken or not any(spoken.groups()):
             return None
@@ -173,6 +193,8 @@ def seconds_of_date(text: str, *, month_first: bool = False) -> int | None:
         else:
             day, month, year = (second, first, third) if month_first else (first, second, third)
             year += (2000 if year < 70 else 1900) if len(found[4]) == 2 else 0
+    elif found := _MONTH_YEAR.fullmatch(text):
+        year, month, day = int(found[2]), int(found[1]), 1
     elif found := _DAY_FIRST.fullmatch(text):
         year, month, day = int(found[3]), MONTH_NUMBERS.get(found[2].casefold(), 0), int(found[1])
     elif found := _MONTH_FIRST.fullmatch(text):
@@ -228,7 +250,9 @@ def _numbers(name: str, filled: Sequence[str], texts: Sequence[str], comma: bool
         return -written if found["sign"] in {"-", "−", "("} or found["minus"] else written
 
     found = _mostly("number", filled, texts, number)  # type: ignore[arg-type]
-    if found is None or re.fullmatch(r"(?i)(.*\W)?(id|no\.?|nr\.?|plz|zip|phone|telefon|code|sku)", name.strip()):
+    if found is None or re.fullmatch(
+        r"(?i)(.*\W)?(id|no\.?|(?:\w*[a-z])?nr\.?|\w*nummer|plz|zip|phone|telefon|code|sku|bib)", name.strip()
+    ):
         return None
     written = {unit for unit in units.values() if unit}
     stated = unit_in(name)

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ragdrop.tables.asked import FILLERS, Asked
-from ragdrop.tables.match_words import NUMBERS, WordMatcher
+from ragdrop.tables.match_words import WordMatcher
 from ragdrop.tables.plans import Operation, Plan, Refusal, RefusedPlanError, RowFilter
+from ragdrop.tables.table_words import NUMBERS, is_year
 from ragdrop.tables.typed import TypedColumn, TypedTable
 
+_RANKS = frozenset({"year", "jahr", "number", "rank", "place", "pos", "position"})
 MAX_PLANS = 24  # that one question may mean in one table
 
 
@@ -43,28 +45,41 @@ class _Matcher(WordMatcher):
     """Makes the plans that one question may mean in one table."""
 
     def candidates(self) -> list[PlanCandidate]:
+        """The plans that the question may mean; raises RefusedPlanError: there is none."""
         asked, found = self.asked, self.found
         self._values()
         self._headers()
         self._titles()
         self._concepts()
+        self._equalities()
         self._parts_of_values()
-        rest = [
-            at
-            for at, word in enumerate(asked.words)
-            if at not in found.used and word not in FILLERS and asked.stems[at] not in self._nouns() and len(word) > 1
-        ]
+        rest = [at for at in range(len(asked.words)) if not self._is_small(at)]
         self._bounds()
-        rest = [at for at in rest if at not in found.used]
-        if rest:
+        if any(at not in found.used for at in rest):
             raise RefusedPlanError("no_value" if found.named or found.filters else "no_column")
         self._periods()
         if not (found.named or found.filters or found.score >= 2):
             raise RefusedPlanError("no_column")
-        plans = list(itertools.islice(self._plans(), MAX_PLANS))
+        plans = list(itertools.islice((plan for plan in self._plans() if self._uses_all(plan)), MAX_PLANS))
         if not plans:
             raise RefusedPlanError("no_column")
         return [PlanCandidate(plan, found.score) for plan in dict.fromkeys(plans)]
+
+    def _is_small(self, at: int) -> bool:
+        """Whether a word needs no place in a plan."""
+        word = self.asked.words[at]
+        return at in self.found.used or word in FILLERS or len(word) < 2 or self.asked.stems[at] in self._nouns()
+
+    def _uses_all(self, plan: Plan) -> bool:
+        """Whether a plan uses every column that the question names, but for what names the rows."""
+        read = {plan.column, plan.group, plan.order, *(each.column for each in (*plan.filters, *(plan.minus or ())))}
+        label = {self.table.label, self._first_text()}
+        dates = {at for at, column in enumerate(self.table.columns) if column.kind == "date"}
+        free = label | (dates if plan.operation == "count" else set())
+        return all(not needed.isdisjoint(read | free) for needed in self.found.needs)
+
+    def _first_text(self) -> int | None:
+        return next((at for at, column in enumerate(self.table.columns) if column.kind == "text"), None)
 
     def _plans(self) -> Iterator[Plan]:
         filters = [options for _, options in sorted(self.found.filters, key=lambda each: each[0]) if options]
@@ -139,66 +154,106 @@ class _Matcher(WordMatcher):
         for column in measures:
             yield Plan(operation, filters, column, group=group, by="month" if by == "month" else "year" if by else "")
 
-    def _extremes(self, filters: tuple[RowFilter, ...], least: bool, concepts: tuple[str, ...]) -> Iterator[Plan]:  # noqa: FBT001
+    def _extremes(
+        self,
+        filters: tuple[RowFilter, ...],
+        least: bool,  # noqa: FBT001
+        concepts: tuple[str, ...],
+    ) -> Iterator[Plan]:
         asked, table = self.asked, self.table
-        order = [at for name in concepts for at in self._of_concept(name)]
-        if concepts == ("age",) and not order:
-            order, least = self._of_concept("date"), not least
-        if concepts and not order:
-            raise RefusedPlanError("no_column")
-        named = [each.column for each in self.found.named if table.columns[each.column].kind in NUMBERS | {"date"}]
-        both = [at for at in order if at in named]
-        numeric = [at for at in named if table.columns[at].kind in NUMBERS]
-        measures = both or order or numeric or named or self._measures()
-        first = asked.first or 1
-        wanted = [each for each in self._wanted() if each not in measures]
+        filtered = {each.column for each in filters}
+        wanted = [each for each in self._wanted() if each not in filtered]
+        wanted = wanted or [at for name in asked.concepts for at in self.vocabulary.of_concept(name)][:1]
         repeats = [at for at in wanted if _repeats(table, at)]
-        for measure in dict.fromkeys(measures):
-            if asked.fold in {"sum", "mean"} and (repeats or wanted):
+        first = asked.first or 1
+        if asked.said_most and repeats and not self._has_measure():
+            yield Plan("count", filters, group=repeats[0], first=first, ascending=least)
+            return
+        for measure in self._ordered_by(concepts):
+            if concepts == ("age",) and table.columns[measure].kind == "date":
+                least = not least
+            names = [at for at in wanted if at != measure]
+            if asked.fold in {"sum", "mean"} and names:
                 operation: Operation = "mean" if asked.fold == "mean" else "sum"
-                yield Plan(operation, filters, measure, group=wanted[0], first=first, ascending=least)
-            elif asked.said_most and repeats:
+                yield Plan(operation, filters, measure, group=names[0], first=first, ascending=least)
+            elif asked.said_most and repeats and table.columns[repeats[0]].kind == "text":
                 yield Plan("sum", filters, measure, group=repeats[0], first=first, ascending=least)
-            elif asked.wants in {"what", "how much"} and not wanted and asked.first is None and not asked.concepts:
+            elif asked.first is None and self._asks_value(measure, names):
                 yield Plan("min" if least else "max", filters, measure)
             else:
-                yield Plan("list", filters, self._shown(wanted, measure), order=measure, ascending=least, first=first)
+                yield Plan("list", filters, self._shown(names, measure), order=measure, ascending=least, first=first)
+
+    def _has_measure(self) -> bool:
+        named = {each.column for each in self.found.named} | self.found.measures
+        return any(self.table.columns[at].kind in NUMBERS for at in named)
+
+    def _ordered_by(self, concepts: tuple[str, ...]) -> list[int]:
+        """The columns that a superlative may mean."""
+        table = self.table
+        order = [at for name in concepts for at in self.vocabulary.of_concept(name)]
+        order = order or (self.vocabulary.of_concept("date") if concepts == ("age",) else [])
+        if concepts and not order:
+            raise RefusedPlanError("no_column")
+        named = [each.column for each in self.found.named if table.columns[each.column].kind in NUMBERS]
+        both = [at for at in order if at in named]
+        options = list(dict.fromkeys(both or order or named or self._measures()))
+        words = (
+            ("min", "low", "lowest")
+            if self.asked.superlative and self.asked.superlative[0]
+            else ("max", "high", "highest")
+        )
+        own = [at for at in options if not set(words).isdisjoint(self.vocabulary.headers[at])]
+        return own if len(own) == 1 else options
+
+    def _asks_value(self, measure: int, names: list[int]) -> bool:
+        """Whether a superlative asks for the number itself, not for what has it."""
+        asked = self.asked
+        is_named = any(each.column == measure for each in self.found.named)
+        by_concept = any(measure in self.vocabulary.of_concept(name) for name in asked.concepts)
+        return by_concept or asked.wants == "how much" or (asked.wants == "what" and not names and is_named)
 
     def _shown(self, wanted: Sequence[int], measure: int) -> int | None:
-        by_concept = [at for name in self.asked.concepts for at in self._of_concept(name) if at != measure]
+        by_concept = [at for name in self.asked.concepts for at in self.vocabulary.of_concept(name) if at != measure]
         return next(iter([*by_concept[:1], *wanted]), self.table.label)
 
     def _counts(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
-        """How many: of a numeric header its sum, of a header whose values repeat its values, else rows."""
+        """How many: of a numeric header its sum, of what names the rows the rows, of another text its values."""
         behind = [each for each in self.found.named if 0 <= each.start - self.asked.fold_end <= 1]
         numeric = [each.column for each in behind if self.table.columns[each.column].kind in NUMBERS]
-        texts = [each.column for each in behind if self.table.columns[each.column].kind == "text"]
+        texts = [each.column for each in behind if self.table.columns[each.column].kind in {"text", "date"}]
         filtered = {each.column for each in filters}
-        if numeric:
+        if self.asked.fold == "distinct":
+            yield from (Plan("distinct", filters, column) for column in texts[:1] if column not in filtered)
+        elif numeric:
             yield from (Plan("sum", filters, column) for column in numeric)
-        elif texts and (self.asked.fold == "distinct" or _repeats(self.table, texts[0])) and texts[0] not in filtered:
-            yield Plan("distinct", filters, texts[0])
-        elif self.asked.fold == "distinct":
-            raise RefusedPlanError("no_column")
-        elif behind or self.found.score >= 2:
+        else:
             yield Plan("count", filters)
+            others = [at for at in texts if at not in {self.table.label, self._first_text()} | filtered]
+            yield from (Plan("distinct", filters, column) for column in others)
 
     def _lists(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
         asked, table = self.asked, self.table
         numeric = [each.column for each in self.found.named if table.columns[each.column].kind in NUMBERS]
         filtered = {each.column for each in filters}
         wanted = [at for at in self._wanted() if at not in filtered]
-        by_concept = [at for name in asked.concepts for at in self._of_concept(name)]
+        by_concept = [at for name in asked.concepts for at in self.vocabulary.of_concept(name)]
         measured = [at for at in self.found.measures if table.columns[at].kind in NUMBERS]
         if asked.wants in {"which", "list", "who"}:
             options = wanted or by_concept or ([table.label] if table.label is not None else [])
             if asked.wants == "list" and not wanted and numeric:
                 options = numeric
         else:
-            options = numeric or wanted or by_concept or measured
+            options = numeric or measured or wanted or by_concept
+            if options and options[0] in numeric + measured and not self._is_worded() and _adds(table, options[0]):
+                yield from (Plan("sum", filters, column) for column in dict.fromkeys(options))
+                return
         if not filters and asked.wants not in {"which", "list", "what", "who"}:
             raise RefusedPlanError("no_value")
         yield from (Plan("list", filters, column, first=asked.first) for column in dict.fromkeys(options[:3]))
+
+    def _is_worded(self) -> bool:
+        words = set(self.asked.words[:3])
+        return not words.isdisjoint({"what", "which", "how", "was", "wie", "when", "where", "who", "list", "show"})
 
     def _wanted(self) -> list[int]:
         """The columns named that are not numbers, the first one named first."""
@@ -216,9 +271,14 @@ class _Matcher(WordMatcher):
             return list(dict.fromkeys(each.column for each in named if each.weight == best))
         meant = [at for at in numeric if at in self.found.measures]
         if not meant and self.asked.wants == "how much":
-            meant = [at for at in self._of_concept("money") if at in numeric]
-        folded = [at for at in numeric if not {"year", "jahr", "number", "rank"} & set(self.vocabulary.headers[at])]
+            meant = [at for at in self.vocabulary.of_concept("money") if at in numeric]
+        folded = [
+            at for at in numeric if not _RANKS & set(self.vocabulary.headers[at]) and not is_year(table.columns[at])
+        ]
         options = meant or folded
+        sums = [at for at in options if not {"total", "gesamt", "summe", "sum"}.isdisjoint(self.vocabulary.headers[at])]
+        if len(options) > 1 and len(sums) == 1:
+            return sums
         if not options:
             raise RefusedPlanError("no_column")
         if len(options) > 1 and not meant:
@@ -244,6 +304,12 @@ def _joined(chosen: Sequence[RowFilter]) -> tuple[RowFilter, ...]:
             by_column[each.column] = each
             found.append(each)
     return tuple(found)
+
+
+def _adds(table: TypedTable, at: int) -> bool:
+    """Whether the numbers of a column add up: money, times and distances do, temperatures and readings do not."""
+    column = table.columns[at]
+    return column.kind in {"amount", "duration"} or column.unit in {"h", "km", "m", "minute", "mile", "l"}
 
 
 def _repeats(table: TypedTable, at: int) -> bool:

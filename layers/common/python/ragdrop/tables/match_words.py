@@ -8,49 +8,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from functools import lru_cache
-from weakref import WeakKeyDictionary
 
 from groundcheck.sentences import words
-from ragdrop.tables.asked import CONCEPTS, FILLERS, Asked, Bound, Moment, Period
+from ragdrop.tables.asked import CONCEPTS, FILLERS, Asked, Bound, Moment, Period, number_of
 from ragdrop.tables.cell_values import DAY_S, MONTH_NUMBERS, unit_name
-from ragdrop.tables.plans import Refusal, RefusedPlanError, RowFilter, days_between
-from ragdrop.tables.typed import MAX_INDEXED, Root, TypedColumn, TypedTable, english_root, german_root
+from ragdrop.tables.plans import RefusedPlanError, RowFilter, days_between
+from ragdrop.tables.table_words import NUMBERS, is_year, table_words
+from ragdrop.tables.typed import MAX_INDEXED, TypedColumn, TypedTable, english_root
 
 MAX_WORDS = 6  # of a value that a question names
-MAX_PLANS = 24  # that one question may mean in one table
-NUMBERS = frozenset({"number", "amount", "duration"})
-_HEADERS = {
-    "money": "cost price amount betrag preis kosten eur usd gbp chf spent paid expense fee revenue salary",
-    "distance": "distance km mile length strecke distanz länge kilometer kilometre",
-    "duration": "duration hours minutes time dauer zeit stunden minuten elapsed",
-    "weight": "weight mass gewicht kg",
-    "age": "age alter",
-    "height": "height elevation altitude höhe ascent",
-    "temperature": "temperature temp temperatur",
-    "speed": "speed pace geschwindigkeit",
-    "size": "size area fläche größe",
-    "date": "date day datum tag when due",
-    "place": "where place location city town ort stadt venue site country destination address room",
-    "person": "name person who owner assignee member employee author responsible rider driver customer student player "
-    "by wer kunde mitarbeiter teacher guest staff",
-    "quantity": "quantity qty units pieces stock sold menge anzahl stück count",
-    "score": "score points rating grade mark punkte note",
-}
-HEADERS = {
-    name: frozenset(map(english_root, said.split())) | frozenset(map(german_root, said.split()))
-    for name, said in _HEADERS.items()
-}
-_UNITS = {
-    "distance": {"km", "m", "mile"}, "duration": {"h", "minute", "s", "day"}, "weight": {"kg", "g", "tonne", "lb"},
-    "temperature": {"°c", "°f", "degree"}, "speed": {"kmh", "mph"}, "age": {"year"},
-}  # fmt: skip
 _SIZES = {
     "km": ("m", "1000"), "m": ("m", "1"), "cm": ("m", "0.01"), "mm": ("m", "0.001"), "h": ("s", "3600"),
     "minute": ("s", "60"), "s": ("s", "1"), "day": ("s", "86400"), "kg": ("g", "1000"), "g": ("g", "1"),
     "tonne": ("g", "1000000"), "mg": ("g", "0.001"), "l": ("l", "1"), "ml": ("l", "0.001"),
 }  # fmt: skip
-_GENERIC = frozenset(map(english_root, "entry row record item line thing note file document page".split()))
+_GENERIC = frozenset(
+    map(
+        english_root,
+        "entry row record item line thing note file document page session visit purchase occasion case game match day".split(),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,45 +49,7 @@ class _Reading:
     named: list[_Named] = field(default_factory=list)
     filters: list[tuple[int, list[RowFilter]]] = field(default_factory=list)  # the word, and what it may mean
     measures: set[int] = field(default_factory=set)  # columns that a period or a unit chose
-    missing: Refusal | None = None
-
-
-class _Vocabulary:
-    """The words of one table's headers and titles, as stems."""
-
-    def __init__(self, table: TypedTable, root: Root) -> None:
-        self.headers = [_header_stems(column.name, root) for column in table.columns]
-        self.title = frozenset(map(root, words(re.sub(r"[_./-]", " ", f"{table.path} {table.name} {table.sheet}"))))
-        self.years = {int(word) for word in self.title if re.fullmatch(r"(?:19|20)\d\d", word)}
-        self.months = {
-            MONTH_NUMBERS[word]
-            for word in words(re.sub(r"[_./-]", " ", table.path + " " + table.name))
-            if word in MONTH_NUMBERS
-        }
-
-
-_vocabularies: WeakKeyDictionary[TypedTable, dict[Root, _Vocabulary]] = WeakKeyDictionary()
-
-
-def _vocabulary(table: TypedTable, root: Root) -> _Vocabulary:
-    found = _vocabularies.setdefault(table, {})
-    if root not in found:
-        found[root] = _Vocabulary(table, root)
-    return found[root]
-
-
-@lru_cache(maxsize=4_096)
-def _header_stems(name: str, root: Root = english_root) -> tuple[str, ...]:
-    """The stems of a header without its unit and small words.
-
-    >>> _header_stems("Distance (km)"), _header_stems("due_date"), _header_stems("Amount EUR")
-    (('distanc',), ('due', 'date'), ('amount',))
-    """
-    plain = re.sub(r"[_/.-]", " ", re.sub(r"\([^)]*\)|\[[^\]]*\]", " ", name))
-    plain = re.sub(r"(?<=[a-zäöü])(?=[A-Z])", " ", plain)
-    found = [word for word in words(plain) if word not in {"in", "of", "the", "per", "and", "no", "nr"}]
-    bare = [word for word in found if not unit_name(word)] or found
-    return tuple(map(root, bare))
+    needs: list[frozenset[int]] = field(default_factory=list)  # of each word that means columns, those it means
 
 
 class WordMatcher:
@@ -118,7 +57,7 @@ class WordMatcher:
 
     def __init__(self, asked: Asked, table: TypedTable) -> None:
         self.asked, self.table = asked, table
-        self.vocabulary = _vocabulary(table, asked.root)
+        self.vocabulary = table_words(table, asked.root)
         self.found = _Reading(set(asked.used))
 
     def _nouns(self) -> frozenset[str]:
@@ -149,10 +88,7 @@ class WordMatcher:
 
     def _may_be_value(self, at: int) -> bool:
         word = self.asked.words[at]
-        if word in FILLERS:
-            return False
-        alone = any(headers == (self.asked.stems[at],) for headers in self.vocabulary.headers)
-        return not alone
+        return word not in FILLERS and all(word != column.name.casefold() for column in self.table.columns)
 
     def _codes(self, phrase: str) -> Iterator[tuple[int, list[int]]]:
         for at, column in enumerate(self.table.columns):
@@ -161,8 +97,8 @@ class WordMatcher:
                 yield at, codes
 
     def _is_header(self, start: int, end: int, column: int) -> bool:
-        stems = set(self.asked.stems[start:end])
-        return any(stems == set(header) for at, header in enumerate(self.vocabulary.headers) if at != column)
+        said = " ".join(self.asked.words[start:end])
+        return any(said == each.name.casefold() for at, each in enumerate(self.table.columns) if at != column)
 
     def _equal(self, at: int, column: int, codes: Sequence[int]) -> RowFilter:
         texts = self.table.columns[column].texts
@@ -185,51 +121,53 @@ class WordMatcher:
         found.score += weight
 
     def _header_near(self, column: int, start: int, end: int) -> bool:
+        around = range(max(start - 2, 0), start), range(end, min(end + 2, len(self.asked.words)))
         stems = self.vocabulary.headers[column]
-        around = self.asked.stems[max(start - 2, 0) : start] + self.asked.stems[end : end + 2]
-        return bool(stems) and all(each in around for each in stems)
+        said = {self.asked.stems[at] for places in around for at in places}
+        return bool(stems) and all(each in said for each in stems)
 
     def _headers(self) -> None:
-        """Headers whose every word is there, then those with some."""
+        """Headers whose every word is there, then those with some: of words side by side the columns of all of them."""
         asked = self.asked
         for column, stems in sorted(enumerate(self.vocabulary.headers), key=lambda each: -len(each[1])):
             size = len(stems)
             for at in range(len(asked.words) - size + 1):
                 if size and self._free(at, at + size) and sorted(asked.stems[at : at + size]) == sorted(stems):
-                    self._name([column], at, at + size, 3.0 * size)
-        same: dict[int, list[int]] = {}
+                    same = [
+                        other for other, header in enumerate(self.vocabulary.headers) if sorted(header) == sorted(stems)
+                    ]
+                    self._name(same, at, at + size, 3.0 * size)
+        start, columns = 0, []
         for at, each in enumerate(asked.stems):
-            if self._free(at, at + 1) and asked.words[at] not in FILLERS:
-                columns = [column for column, stems in enumerate(self.vocabulary.headers) if each in stems]
-                if columns:
-                    same[at] = columns
-        for at, columns in same.items():
-            self._name(columns, at, at + 1, 2.0)
+            is_open = self._free(at, at + 1) and asked.words[at] not in FILLERS
+            mine = self.vocabulary.with_word(each) if is_open else []
+            both = [column for column in columns if column in mine]
+            if columns and not both:
+                self._name(columns, start, at, 2.0 * (at - start))
+            start, columns = (start, both) if both else (at, mine)
+        if columns:
+            self._name(columns, start, len(asked.words), 2.0)
         self._units()
 
     def _units(self) -> None:
-        """A unit that is asked for by its name: `how many km`."""
+        """A unit that is asked for by its name: `how many km`, `in hours`."""
         for at, word in enumerate(self.asked.words):
-            unit = unit_name(word) if self._free(at, at + 1) and word not in {"m", "s", "a"} else ""
-            columns = [
-                column
-                for column, each in enumerate(self.table.columns)
-                if unit and (each.unit == unit or (each.kind == "duration" and unit in _UNITS["duration"]))
-            ]
+            before = self.asked.words[at - 1] if at else ""
+            is_asked = before in {"many", "in", "viele", "viel", "much", "total", "of"}
+            unit = unit_name(word) if is_asked and self._free(at, at + 1) and word not in {"a", "day", "days"} else ""
+            columns = [at for at in range(len(self.table.columns)) if unit and self.vocabulary.has_unit(at, unit)]
             if columns:
                 self._name(columns, at, at + 1, 2.0)
 
     def _name(self, columns: list[int], start: int, end: int, weight: float) -> None:
-        same = [each for each in self.found.named if each.column in columns and each.weight >= weight]
         self.found.used.update(range(start, end))
-        if same and len(columns) > 1:
-            return  # the second word of a header that is named already
         self.found.named += [_Named(column, start, end, weight / len(columns)) for column in columns]
+        self.found.needs.append(frozenset(columns))
         self.found.score += weight
 
     def _titles(self) -> None:
         for at, each in enumerate(self.asked.stems):
-            if self._free(at, at + 1) and self.asked.words[at] not in FILLERS and each in self.vocabulary.title:
+            if self._free(at, at + 1) and self.asked.words[at] not in FILLERS and self.vocabulary.titled(each):
                 self.found.used.add(at)
                 self.found.score += 2.0
 
@@ -269,29 +207,35 @@ class WordMatcher:
             if at in self.found.used:
                 continue
             names = [name for name, said in CONCEPTS.items() if each in said]
-            columns = [column for name in names for column in self._of_concept(name)]
+            columns = {column for name in names for column in self.vocabulary.of_concept(name)}
             if columns:
                 self.found.used.add(at)
-                self.found.score += 1.0
                 if self.asked.words[at] not in FILLERS:
+                    self.found.score += 1.0
                     self.found.measures.update(columns)
+                    self.found.needs.append(frozenset(columns))
 
-    def _of_concept(self, name: str) -> list[int]:
-        """The columns that a concept may mean."""
-        found = []
-        for at, column in enumerate(self.table.columns):
-            by_name = not HEADERS.get(name, frozenset()).isdisjoint(self.vocabulary.headers[at])
-            by_unit = column.unit in _UNITS.get(name, set())
-            fits = {
-                "money": column.kind == "amount" or (by_name and column.kind == "number"),
-                "date": column.kind == "date",
-                "duration": column.kind == "duration" or ((by_name or by_unit) and column.kind == "number"),
-                "place": by_name and column.kind == "text",
-                "person": by_name and column.kind == "text",
-            }
-            if fits.get(name, (by_name or by_unit) and column.kind in NUMBERS):
-                found.append(at)
-        return found
+    def _equalities(self) -> None:
+        """A number right behind the header of numbers, or `no` before it: `a stock of 0`, `bib 240`, `no rain`."""
+        for named in list(self.found.named):
+            column = self.table.columns[named.column]
+            if column.kind not in NUMBERS:
+                continue
+            number, place = self._number_behind(named.end)
+            if number is None and self.asked.words[named.start - 1 : named.start] in (["no"], ["kein"], ["keine"]):
+                number, place = Decimal(0), named.start
+            if number is None:
+                continue
+            self.found.used.update(range(named.end, place + 1))
+            bound = Bound(number, number, False, "", (), named.start, named.end)  # noqa: FBT003
+            self.found.filters.append((named.start, [self._bounded(bound, named.column)]))
+            self.found.named.remove(named)
+
+    def _number_behind(self, at: int) -> tuple[Decimal | None, int]:
+        place = at + (self.asked.words[at : at + 1] in (["of"], ["is"], ["von"], ["="], ["no"], ["nr"]))
+        if place < len(self.asked.words) and place not in self.found.used:
+            return number_of(self.asked.words[place]), place
+        return None, place
 
     # What they ask for
 
@@ -315,10 +259,11 @@ class WordMatcher:
         before = [each for each in named if each.end <= bound.start]
         for near in (behind, before[-1:]):
             if near:
-                chosen = {each.column for each in near}
+                spans = {(each.start, each.end) for each in near}
+                near = [each for each in named if (each.start, each.end) in spans]
                 self.found.named = [each for each in self.found.named if each not in near or self.asked.fold == "sum"]
-                return sorted(chosen)
-        by_concept = [at for name in bound.concepts for at in self._of_concept(name) if at in numeric]
+                return sorted({each.column for each in near})
+        by_concept = [at for name in bound.concepts for at in self.vocabulary.of_concept(name) if at in numeric]
         by_measure = [at for at in numeric if at in self.found.measures]
         behind_unknown = self.asked.words[bound.end : bound.end + 1]
         if not bound.unit and not by_concept and behind_unknown and bound.end not in self.found.used:
@@ -427,7 +372,9 @@ class WordMatcher:
         found = []
         for at, column in enumerate(self.table.columns):
             named = {"year", "jahr", "season", "yr"} & set(self.vocabulary.headers[at])
-            if not named or any(moment and (moment.month or not moment.year) for moment in (first, last)):
+            if not (named or is_year(column)) or any(
+                moment and (moment.month or not moment.year) for moment in (first, last)
+            ):
                 continue
             if column.kind == "number" and column.scale == 0:
                 low, high = first.year if first else None, last.year if last else None
@@ -461,13 +408,14 @@ class WordMatcher:
         first = period.first
         if first is None or first != period.last:
             return False
+        is_ours = first.year is None or first.month is None or first.year in self.vocabulary.years
         columns = [
             at
             for at, column in enumerate(self.table.columns)
-            if column.kind in NUMBERS and _means(column.name, first, is_header=True)
+            if column.kind in NUMBERS and is_ours and _means(column.name, first, is_header=True)
         ]
-        self.found.measures.update(columns)
-        self.found.named += [_Named(column, period.start, period.end, 3.0) for column in columns]
+        if columns:
+            self._name(columns, period.start, period.end, 3.0)
         return bool(columns)
 
 

@@ -7,7 +7,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property, lru_cache
@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from groundcheck.sentences import stem, words
-from ragdrop.tables.cell_values import DAY_S, ColumnKind, decimal_comma, read_column, unit_in
+from ragdrop.tables.cell_values import CURRENCIES, DAY_S, ColumnKind, decimal_comma, read_column, unit_in, unit_name
 
 if TYPE_CHECKING:  # only ingest loads the readers
     from readers.parsed import ParsedDocument, Place
@@ -39,7 +39,8 @@ _IRREGULAR = {
     "driven": "drive", "ran": "run", "won": "win", "lost": "lose", "fell": "fall", "fallen": "fall", "swam": "swim",
     "swum": "swim", "flew": "fly", "flown": "fly", "gave": "give", "given": "give", "grew": "grow", "left": "leave",
     "meter": "metre", "meters": "metre", "kilometers": "kilometre", "children": "child", "men": "man", "women": "woman",
-    "drank": "drink", "ate": "eat", "held": "hold", "wrote": "write", "written": "write", "owed": "owe",
+    "maximum": "max", "minimum": "min", "temperature": "temp",
+    "temperatures": "temp", "mean": "average", "avg": "average", "quantity": "qty", "thrown": "throw", "drank": "drink", "ate": "eat", "held": "hold", "wrote": "write", "written": "write", "owed": "owe",
 }  # fmt: skip
 
 
@@ -48,7 +49,7 @@ def english_root(word: str) -> str:
     """A word without its plain endings, in the present.
 
     >>> [english_root(word) for word in ("tagged", "tags", "rode", "categories", "swimming")]
-    ['tag', 'tag', 'rid', 'category', 'swim']
+    ['tag', 'tag', 'ride', 'category', 'swim']
     """
     cut = stem(_IRREGULAR.get(word, word))
     if word.endswith(("ed", "ing")) and len(cut) > 3 and cut[-1] == cut[-2] and cut[-1] not in "sz":
@@ -347,7 +348,27 @@ def _columns(
     for at in range(width):
         parts = dict.fromkeys(row[at].strip() for row in headers if at < len(row) and row[at].strip())
         columns.append(_column(" ".join(parts) or f"column {at + 1}", texts[at], list(distinct[at]), comma))
-    return tuple(columns)
+    return tuple(_in_currency(columns))
+
+
+def _in_currency(columns: Sequence[TypedColumn]) -> Sequence[TypedColumn]:
+    """Numbers beside a column of currencies are amounts in them."""
+    stated = [
+        each for each in columns if each.kind == "text" and re.fullmatch(r"(?i)currency|währung|curr\.?", each.name)
+    ]
+    names = [unit_name(text) for text in stated[0].texts] if len(stated) == 1 else []
+    if not names or not set(names) <= set(CURRENCIES.values()):
+        return columns
+    one = names[0] if len(set(names)) == 1 else "mixed"
+    keys, missing = stated[0].keys, stated[0].missing
+    units = () if one != "mixed" else tuple("" if key == missing else names[key] for key in keys)
+    money = re.compile(r"(?i)amount|betrag|price|cost|preis|kosten|total|sum|value|fee|saldo|balance")
+    return [
+        replace(each, kind="amount", unit=one, units=units)
+        if each.kind == "number" and not each.unit and money.search(each.name)
+        else each
+        for each in columns
+    ]
 
 
 def _text_column(name: str, cells: Sequence[str], distinct: Sequence[str]) -> TypedColumn:

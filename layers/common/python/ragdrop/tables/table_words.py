@@ -1,0 +1,153 @@
+"""The words of one table: its headers, its name, and the columns that words without a header mean."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from weakref import WeakKeyDictionary
+
+from groundcheck.sentences import words
+from ragdrop.tables.cell_values import MONTH_NUMBERS, unit_name
+from ragdrop.tables.typed import Root, TypedColumn, TypedTable, english_root, german_root
+
+NUMBERS = frozenset({"number", "amount", "duration"})
+_HEADERS = {
+    "money": "cost price amount betrag preis kosten eur usd gbp chf spent paid expense fee revenue salary",
+    "distance": "distance km mile length strecke distanz länge kilometer kilometre",
+    "duration": "duration hours minutes time dauer zeit stunden minuten elapsed",
+    "weight": "weight mass gewicht kg",
+    "age": "age alter",
+    "height": "height elevation altitude höhe ascent climb",
+    "temperature": "temperature temp temperatur",
+    "speed": "speed pace geschwindigkeit",
+    "size": "size area fläche größe",
+    "date": "date day datum tag when due",
+    "place": "where place location city town ort stadt venue site country destination address room",
+    "person": "name person who owner assignee member employee author responsible rider driver customer student player "
+    "by wer kunde mitarbeiter teacher guest staff volunteer runner donor reporter",
+    "quantity": "quantity qty units pieces stock bestand sold menge anzahl stück count",
+    "score": "score points goals rating grade mark punkte note tore",
+}
+HEADERS = {
+    name: frozenset(map(english_root, said.split())) | frozenset(map(german_root, said.split()))
+    for name, said in _HEADERS.items()
+}
+_UNITS = {
+    "distance": {"km", "m", "mile"}, "duration": {"h", "minute", "s", "day"}, "weight": {"kg", "g", "tonne", "lb"},
+    "temperature": {"°c", "°f", "degree"}, "speed": {"kmh", "mph"}, "age": {"year"},
+}  # fmt: skip
+_BUDGETS = re.compile(r"(?i)budget|cost|expens|spend|price|account|haushalt|konto|kosten|ausgaben|invoice|rechnung")
+_ALIASES = {
+    "rota": "shift work duty schicht", "roster": "shift work duty", "dienstplan": "schicht dienst", "bug": "issue",
+    "league": "game match", "result": "game match race", "fixture": "game match", "spielplan": "spiel",
+    "budget": "budget", "stock": "product article part", "inventory": "product article part", "member": "people",
+}  # fmt: skip
+MIN_PART = 4  # letters of a word that stands within another, as in `Stromkosten`
+
+
+class TableWords:
+    """The roots of the words of one table's headers and name.
+
+    Attributes:
+        headers: Of each column.
+        title: Of path, heading and sheet, and what is said of such tables.
+        years, months: That the name states.
+    """
+
+    def __init__(self, table: TypedTable, root: Root) -> None:
+        name = re.sub(r"[_./'-]", " ", f"{table.path} {table.name} {table.sheet}")
+        self.table = table
+        self.headers = [_header_stems(column.name, root) for column in table.columns]
+        title = frozenset(map(root, words(name)))
+        self.title = title | {
+            root(word) for key, said in _ALIASES.items() if any(key in each for each in title) for word in said.split()
+        }
+        self.years = {int(year) for year in re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", name)}
+        self.months = {MONTH_NUMBERS[word] for word in words(name) if word in MONTH_NUMBERS}
+        self._is_german = root is german_root
+        self._concepts: dict[str, list[int]] = {}
+
+    def with_word(self, word: str) -> list[int]:
+        """The columns whose header has a word, or else one that it is a part of."""
+        found = [at for at, header in enumerate(self.headers) if word in header]
+        if found or len(word) < MIN_PART + 1:
+            return found
+        return [at for at, header in enumerate(self.headers) if any(self._alike(word, each) for each in header)]
+
+    def titled(self, word: str) -> bool:
+        """Whether the table's name has a word, or a longer one that begins with it."""
+        return word in self.title or (len(word) > MIN_PART and any(self._alike(word, each) for each in self.title))
+
+    def _alike(self, word: str, other: str) -> bool:
+        if self._is_german and len(other) >= MIN_PART:
+            return word in other or other in word
+        return other.startswith(word) and len(other) - len(word) <= 3
+
+    def of_concept(self, name: str) -> list[int]:
+        """The columns that a concept may mean."""
+        if name not in self._concepts:
+            self._concepts[name] = [at for at in range(len(self.headers)) if self._fits(name, at)]
+        return self._concepts[name]
+
+    def _fits(self, name: str, at: int) -> bool:
+        column, header = self.table.columns[at], self.headers[at]
+        named = {each for each, said in HEADERS.items() if not said.isdisjoint(header)}
+        by_name = name in named
+        by_unit = column.unit in _UNITS.get(name, set()) and not named - {name}
+        if name == "date":
+            return column.kind == "date"
+        if name in {"place", "person"}:
+            return by_name and column.kind == "text"
+        if name == "money":
+            return column.kind == "amount" or (column.kind == "number" and (by_name or self._is_bare_money(at)))
+        if name == "duration" and column.kind == "duration":
+            return True
+        return (by_name or by_unit) and column.kind in NUMBERS
+
+    def _is_bare_money(self, at: int) -> bool:
+        """Whether a number without a unit is money: the table is a budget, and no column states a currency."""
+        column = self.table.columns[at]
+        has_amounts = any(each.kind == "amount" for each in self.table.columns)
+        named = {each for each, said in HEADERS.items() if not said.isdisjoint(self.headers[at])}
+        title = f"{self.table.path} {self.table.name}"
+        return (
+            not has_amounts and not column.unit and not named and bool(_BUDGETS.search(title)) and not is_year(column)
+        )
+
+    def has_unit(self, at: int, unit: str) -> bool:
+        """Whether a column is in a unit, or in hours and minutes."""
+        column = self.table.columns[at]
+        return column.unit == unit or (column.kind == "duration" and unit in _UNITS["duration"])
+
+
+def is_year(column: TypedColumn) -> bool:
+    """Whether the numbers of a column are years."""
+    if column.kind != "number" or column.scale or column.unit:
+        return False
+    present = [key for key in column.keys[:1_000] if key != column.missing]
+    return bool(present) and all(1500 <= key <= 2200 for key in present)
+
+
+_known: WeakKeyDictionary[TypedTable, dict[Root, TableWords]] = WeakKeyDictionary()
+
+
+def table_words(table: TypedTable, root: Root) -> TableWords:
+    """The words of *table*, which are read once."""
+    found = _known.setdefault(table, {})
+    if root not in found:
+        found[root] = TableWords(table, root)
+    return found[root]
+
+
+@lru_cache(maxsize=4_096)
+def _header_stems(name: str, root: Root = english_root) -> tuple[str, ...]:
+    """The stems of a header without its unit and small words.
+
+    >>> _header_stems("Distance (km)"), _header_stems("due_date"), _header_stems("Amount EUR")
+    (('distanc',), ('due', 'date'), ('amount',))
+    """
+    plain = re.sub(r"[_/.-]", " ", re.sub(r"\([^)]*\)|\[[^\]]*\]", " ", name))
+    plain = re.sub(r"(?<=[a-zäöü])(?=[A-Z])", " ", plain)
+    found = [word for word in words(plain) if word not in {"in", "of", "the", "per", "and", "no", "nr"}]
+    bare = [word for word in found if not unit_name(word)] or found
+    return tuple(map(root, bare))
