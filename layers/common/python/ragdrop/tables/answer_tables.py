@@ -81,6 +81,8 @@ def answer_from_tables(question: str, tables: Sequence[TypedTable], today: date)
     given = [each for each in answers if not each.abstained]
     if not given:
         return answers[0]
+    if any(each.reason not in {None, "no_value"} for each in answers):
+        return TableAnswer(reason="ambiguous", closest=tuple(dict.fromkeys(each.path for each in given)))
     same = {(each.value, each.number) for each in given}
     if len(same) == 1:
         return given[0]

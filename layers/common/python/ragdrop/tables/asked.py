@@ -26,7 +26,7 @@ _CONCEPTS = {
     "temperature": "hot warm cold cool temperature warm kalt",
     "speed": "fast slow speed schnell langsam",
     "size": "big large small size area groß klein",
-    "date": "when date day wann datum",
+    "date": "when date day wann datum eingetreten beigetreten begonnen",
     "place": "where place located take took held wo ort",
     "person": "who whom whose person people did wer wem",
     "quantity": "sold sell buy bought ordered quantity units pieces stock verkauft gekauft",
@@ -112,7 +112,7 @@ _FOLDS: tuple[tuple[re.Pattern[str], Operation | str], ...] = tuple(
     )
 )
 _DIFFERENCE = re.compile(
-    r"(?<!\S)(?:the )?(?:difference(?: in(?= \w+ between))?|differenz|unterschied|how much (?:more|less|higher|lower|longer|shorter|cheaper|heavier)"
+    r"(?<!\S)(?:the )?(?:difference(?=(?: \w+){0,6} between )|differenz(?=.* zwischen )|unterschied(?=.* zwischen )|how much (?:more|less|higher|lower|longer|shorter|cheaper|heavier)"
     r"|how many (?:more|fewer)|wie viel mehr|wie viel weniger|compared (?:to|with))(?!\S)"
 )
 _GROUP = re.compile(r"(?<!\S)(?:per|for each|for every|in each|in every|by|each|every|pro|je|nach)(?= (?!\d))")
@@ -132,7 +132,7 @@ NO_TABLE = re.compile(
     r"|how (?:do|does|can|could|should|is|are|was|were|did|to|come)|explain|describe|summari[sz]e|tell me about)\b"
 )
 FILLERS = STOP_WORDS | frozenset(
-    "thing things still yet already ever often fell fall gave gives raised raise finish finished live lives lived come comes came stand stands together all whole entire noch schon jemals ganzen ganze ganzes jahr year einem hoch hohe kam kommt kommen liegt lag waren war gab zusammen meisten got gets list show give name tell me please find get got see all each every any entry entries row rows record records item "
+    "thing things still yet already ever often fell fall gave gives raised raise finish finished live lives lived come comes came stand stands together all whole entire noch schon jemals ganzen ganze ganzes jahr year einem hoch hohe kam kommt kommen liegt lag waren war gab zusammen meisten got gets left remaining eingekauft gekauft buy zwischen list show give name tell me please find get got see all each every any entry entries row rows record records item "
     "items table sheet file spreadsheet csv value values there much many did have has had been being was were make made "
     "happen happened one ones only just exactly currently together recorded listed marked called named mentioned shown "
     "during within than same used taken place put go goes went come came need needed us we our my i they their it its "
@@ -318,9 +318,13 @@ class _Reader:
             case "since" | "from" | "seit" | "ab":
                 return Period(moment, None, at - 1, end)
             case "after" | "nach" | "than" if before != "than" or self.words[at - 2 : at - 1] in (["later"], ["newer"]):
+                if moment.month is None:
+                    return Period(Moment((moment.year or 0) + 1), None, at - 1, end)
                 day = moment.days(self.today.year)[1] + timedelta(days=1)
                 return Period(Moment(day.year, day.month, day.day), None, at - 1, end)
             case "before" | "vor":
+                if moment.month is None:
+                    return Period(None, Moment((moment.year or 0) - 1), at - 1, end)
                 day = moment.days(self.today.year)[0] - timedelta(days=1)
                 return Period(None, Moment(day.year, day.month, day.day), at - 1, end)
             case "until" | "till" | "through" | "bis":
@@ -476,11 +480,11 @@ def read_question(question: str, today: date) -> Asked | None:
     fold, fold_end = "", 0
     for pattern, name in _FOLDS:
         for match in pattern.finditer(text):
-            place = reader.take(match)
-            if place is not None and (not fold or fold == "count" == name or name == "sum"):
+            place = reader.take(match) if not fold or (name == "sum" and fold != "sum") else None
+            if place is not None:
                 fold, fold_end = fold or name, fold_end or place[1]
     first = _first(reader)
-    superlative, said_most = _superlative(reader)
+    superlative, said_most = _superlative(reader, counted=fold in {"count", "distinct"})
     group = next((found for found in _GROUP.finditer(text) if reader.used.isdisjoint(range(*reader.span(found)))), None)
     negated = frozenset(at for at, word in enumerate(words) if word in _NEGATIONS)
     reader.used.update(negated)
@@ -505,15 +509,17 @@ def read_question(question: str, today: date) -> Asked | None:
     )
 
 
+_COUNTED = NUMBER_WORDS | {"zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "zehn": 10}
+
+
 def _first(reader: _Reader) -> int | None:
     for found in _FIRST.finditer(reader.text):
         number = int(found[1]) if found[1].isdigit() else NUMBER_WORDS.get(found[1])
         if number and reader.take(found):
             return number
     for at, word in enumerate(reader.words[:-1]):
-        behind = reader.words[at + 1]
-        number = int(word) if word.isdigit() and len(word) < 4 else NUMBER_WORDS.get(word)
-        if number and at not in reader.used and _least_or_most(behind):
+        number = int(word) if word.isdigit() and len(word) < 4 else _COUNTED.get(word)
+        if number and at not in reader.used and any(map(_least_or_most, reader.words[at + 1 : at + 3])):
             reader.used.add(at)
             return number
     return None
@@ -527,11 +533,11 @@ def _least_or_most(word: str) -> tuple[bool, str] | None:
     return None
 
 
-def _superlative(reader: _Reader) -> tuple[tuple[bool, tuple[str, ...]] | None, bool]:
+def _superlative(reader: _Reader, *, counted: bool) -> tuple[tuple[bool, tuple[str, ...]] | None, bool]:
     """Whether the least is asked for, by which concepts, and whether a bare `most` or `least` says so."""
     for at, word in enumerate(reader.words):
         said = None if at in reader.used else _least_or_most(word)
-        if said is None:
+        if said is None or (counted and word in {"minimum", "maximum", "min", "max"}):
             continue
         least, concepts = said
         behind = reader.words[at + 1] if at + 1 < len(reader.words) else ""
@@ -563,7 +569,7 @@ def _wants(words: list[str]) -> str:
     for at, word in enumerate(words):
         if word == "how" and words[at + 1 : at + 2] == ["much"]:
             return "how much"
-        if word in {"wieviel"} or (word == "wie" and words[at + 1 : at + 2] == ["viel"]):
+        if word == "wieviel" or (word == "wie" and words[at + 1 : at + 2] in (["viel"], ["hoch"])):
             return "how much"
         if word in {"which", "welche", "welcher", "welches", "welchen"}:
             return "which"

@@ -70,7 +70,7 @@ def unit_in(name: str) -> str:
     found = [*re.findall(r"[(\[]([^()\[\]]{1,15})[)\]]", name), *re.findall(r"(?:\bin|/|,)\s+(\S{1,10})$", name)]
     plain = name.replace("_", " ").split()
     money = [word for word in plain if unit_name(word) in CURRENCIES.values()]
-    for text in [*money, *found, *plain[-1:]]:
+    for text in [*money, *found, *plain[-1:], *(word for word in plain if len(word) > 2)]:
         unit = unit_name(text)
         if unit:
             return unit
@@ -215,7 +215,7 @@ def decimal_comma(texts: Sequence[str]) -> bool | None:
     """
     votes = {True: 0, False: 0}
     for text in texts[:10_000]:
-        found = re.search(r"\d[\d.,]*\d", text)
+        found = None if seconds_of_date(text) is not None else re.search(r"\d[\d.,]*\d", text)
         digits = found[0] if found else ""
         comma, point = digits.rfind(","), digits.rfind(".")
         if comma >= 0 and point >= 0:

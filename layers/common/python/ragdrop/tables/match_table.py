@@ -75,7 +75,10 @@ class _Matcher(WordMatcher):
         read = {plan.column, plan.group, plan.order, *(each.column for each in (*plan.filters, *(plan.minus or ())))}
         label = {self.table.label, self._first_text()}
         dates = {at for at, column in enumerate(self.table.columns) if column.kind == "date"}
-        free = label | (dates if plan.operation == "count" else set())
+        names = {
+            at for at, each in enumerate(self.table.columns) if each.kind == "text" and not _repeats(self.table, at)
+        }
+        free = label | names | (dates if plan.operation == "count" else set())
         return all(not needed.isdisjoint(read | free) for needed in self.found.needs)
 
     def _first_text(self) -> int | None:
@@ -83,9 +86,11 @@ class _Matcher(WordMatcher):
 
     def _plans(self) -> Iterator[Plan]:
         filters = [options for _, options in sorted(self.found.filters, key=lambda each: each[0]) if options]
+        named = {each.column for each in self.found.named}
+        filters = [[each for each in options if each.column in named] or options for options in filters]
         filters += self._booleans()
         for chosen in itertools.product(*filters):
-            if self.asked.difference:
+            if self.asked.difference or self._is_between(chosen):
                 yield from self._differences(chosen)
             else:
                 yield from self._of_filters(_joined(chosen))
@@ -102,6 +107,12 @@ class _Matcher(WordMatcher):
                     [RowFilter(each.column, f"{column.name} is {'not yes' if no else 'yes'}", keys, negated=no)]
                 )
         return found
+
+    def _is_between(self, chosen: Sequence[RowFilter]) -> bool:
+        """Whether `between` stands before two values of one column."""
+        at = next((at for at, word in enumerate(self.asked.words) if word in {"between", "zwischen"}), None)
+        columns = [each.column for each in chosen if each.keys is not None]
+        return at is not None and at not in self.asked.used and len(columns) > len(set(columns))
 
     def _differences(self, chosen: Sequence[RowFilter]) -> Iterator[Plan]:
         pairs = [
@@ -170,7 +181,7 @@ class _Matcher(WordMatcher):
             yield Plan("count", filters, group=repeats[0], first=first, ascending=least)
             return
         for measure in self._ordered_by(concepts):
-            if concepts == ("age",) and table.columns[measure].kind == "date":
+            if (concepts, table.columns[measure].kind) in {(("age",), "date"), (("speed",), "duration")}:
                 least = not least
             names = [at for at in wanted if at != measure]
             if asked.fold in {"sum", "mean"} and names:
@@ -191,7 +202,8 @@ class _Matcher(WordMatcher):
         """The columns that a superlative may mean."""
         table = self.table
         order = [at for name in concepts for at in self.vocabulary.of_concept(name)]
-        order = order or (self.vocabulary.of_concept("date") if concepts == ("age",) else [])
+        instead = {("age",): "date", ("speed",): "duration"}.get(concepts)
+        order = order or (self.vocabulary.of_concept(instead) if instead else [])
         if concepts and not order:
             raise RefusedPlanError("no_column")
         named = [each.column for each in self.found.named if table.columns[each.column].kind in NUMBERS]
@@ -210,7 +222,8 @@ class _Matcher(WordMatcher):
         asked = self.asked
         is_named = any(each.column == measure for each in self.found.named)
         by_concept = any(measure in self.vocabulary.of_concept(name) for name in asked.concepts)
-        return by_concept or asked.wants == "how much" or (asked.wants == "what" and not names and is_named)
+        is_bare = is_named or (asked.superlative is not None and not asked.superlative[1])
+        return by_concept or asked.wants == "how much" or (asked.wants == "what" and not names and is_bare)
 
     def _shown(self, wanted: Sequence[int], measure: int) -> int | None:
         by_concept = [at for name in self.asked.concepts for at in self.vocabulary.of_concept(name) if at != measure]
@@ -220,6 +233,8 @@ class _Matcher(WordMatcher):
         """How many: of a numeric header its sum, of what names the rows the rows, of another text its values."""
         behind = [each for each in self.found.named if 0 <= each.start - self.asked.fold_end <= 1]
         numeric = [each.column for each in behind if self.table.columns[each.column].kind in NUMBERS]
+        held = {each.column for each in self.found.named} & set(self.vocabulary.of_concept("quantity"))
+        numeric = numeric or sorted(held)
         texts = [each.column for each in behind if self.table.columns[each.column].kind in {"text", "date"}]
         filtered = {each.column for each in filters}
         if self.asked.fold == "distinct":
@@ -229,6 +244,7 @@ class _Matcher(WordMatcher):
         else:
             yield Plan("count", filters)
             others = [at for at in texts if at not in {self.table.label, self._first_text()} | filtered]
+            others = [at for at in others if len(set(self.table.columns[at].keys)) * 2 < self.table.row_count]
             yield from (Plan("distinct", filters, column) for column in others)
 
     def _lists(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
@@ -239,7 +255,9 @@ class _Matcher(WordMatcher):
         by_concept = [at for name in asked.concepts for at in self.vocabulary.of_concept(name)]
         measured = [at for at in self.found.measures if table.columns[at].kind in NUMBERS]
         if asked.wants in {"which", "list", "who"}:
-            options = wanted or by_concept or ([table.label] if table.label is not None else [])
+            if asked.wants == "who" and not (wanted or by_concept):
+                raise RefusedPlanError("no_column")
+            options = wanted or by_concept or numeric or ([table.label] if table.label is not None else [])
             if asked.wants == "list" and not wanted and numeric:
                 options = numeric
         else:
@@ -247,6 +265,9 @@ class _Matcher(WordMatcher):
             if options and options[0] in numeric + measured and not self._is_worded() and _adds(table, options[0]):
                 yield from (Plan("sum", filters, column) for column in dict.fromkeys(options))
                 return
+        if not options and not self._is_worded():
+            amounts = [at for at, column in enumerate(table.columns) if column.kind == "amount"]
+            yield from (Plan("sum", filters, column) for column in amounts[:1] if len(amounts) == 1)
         if not filters and asked.wants not in {"which", "list", "what", "who"}:
             raise RefusedPlanError("no_value")
         yield from (Plan("list", filters, column, first=asked.first) for column in dict.fromkeys(options[:3]))
@@ -258,7 +279,9 @@ class _Matcher(WordMatcher):
     def _wanted(self) -> list[int]:
         """The columns named that are not numbers, the first one named first."""
         kinds = {"text", "date"}
-        named = sorted(self.found.named, key=lambda each: (-each.weight, each.start))
+        named = sorted(
+            (each for each in self.found.named if each.weight > 1), key=lambda each: (-each.weight, each.start)
+        )
         return [each.column for each in named if self.table.columns[each.column].kind in kinds]
 
     def _measures(self, but: int | None = None) -> list[int]:

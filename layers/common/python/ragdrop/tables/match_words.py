@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 
@@ -25,9 +25,16 @@ _SIZES = {
 _GENERIC = frozenset(
     map(
         english_root,
-        "entry row record item line thing note file document page session visit purchase occasion case game match day".split(),
+        "entry row record item line thing note file document page session visit purchase occasion case game match day buchung zahlung eintrag rechnung spiel tag".split(),
     )
 )
+
+
+_VERBS = "take took taken work worked ride rode ridden rides walk run ran cycle hike drive"
+_WEAK = frozenset(map(english_root, _VERBS.split()))
+"""Verbs that a column may be meant by, and need not."""
+_SPENDS = frozenset(map(english_root, ("spend", "spent")))
+_TIMES = frozenset({"time", "hours", "hour", "minutes"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +150,16 @@ class WordMatcher:
             mine = self.vocabulary.with_word(each) if is_open else []
             both = [column for column in columns if column in mine]
             if columns and not both:
-                self._name(columns, start, at, 2.0 * (at - start))
+                self._name_part(columns, start, at)
             start, columns = (start, both) if both else (at, mine)
         if columns:
-            self._name(columns, start, len(asked.words), 2.0)
+            self._name_part(columns, start, len(asked.words))
         self._units()
+
+    def _name_part(self, columns: list[int], start: int, end: int) -> None:
+        """Name columns by some words of their headers, less so by a part of a word."""
+        whole = any(self.asked.stems[at] in self.vocabulary.headers[columns[0]] for at in range(start, end))
+        self._name(columns, start, end, 2.0 * (end - start) if whole else 1.0)
 
     def _units(self) -> None:
         """A unit that is asked for by its name: `how many km`, `in hours`."""
@@ -208,12 +220,15 @@ class WordMatcher:
                 continue
             names = [name for name, said in CONCEPTS.items() if each in said]
             columns = {column for name in names for column in self.vocabulary.of_concept(name)}
-            if columns:
+            if each in _SPENDS and not _TIMES.isdisjoint(self.asked.words):
+                self.found.used.add(at)
+            elif columns:
                 self.found.used.add(at)
                 if self.asked.words[at] not in FILLERS:
                     self.found.score += 1.0
                     self.found.measures.update(columns)
-                    self.found.needs.append(frozenset(columns))
+                    if each not in _WEAK and self.asked.fold not in {"count", "distinct"}:
+                        self.found.needs.append(frozenset(columns))
 
     def _equalities(self) -> None:
         """A number right behind the header of numbers, or `no` before it: `a stock of 0`, `bib 240`, `no rain`."""
@@ -222,7 +237,8 @@ class WordMatcher:
             if column.kind not in NUMBERS:
                 continue
             number, place = self._number_behind(named.end)
-            if number is None and self.asked.words[named.start - 1 : named.start] in (["no"], ["kein"], ["keine"]):
+            before = " ".join(self.asked.words[max(named.start - 2, 0) : named.start])
+            if number is None and re.search(r"(?:^| )(?:no|kein|keine|keinen|out of)$", before):
                 number, place = Decimal(0), named.start
             if number is None:
                 continue
@@ -289,6 +305,8 @@ class WordMatcher:
 
     def _periods(self) -> None:
         periods = list(self.asked.periods)
+        if self.asked.difference and len(periods) == 1 and periods[0].first != periods[0].last:
+            periods = [replace(periods[0], last=periods[0].first), replace(periods[0], first=periods[0].last)]
         joined: list[tuple[int, list[RowFilter]]] = []
         for period in periods:
             if self._is_titled(period):

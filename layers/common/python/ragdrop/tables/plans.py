@@ -71,7 +71,7 @@ class Plan:
         filters: All of them hold.
         group, by: The column to group by, and of dates by which part.
         order: The column that a list is ordered by, its largest first unless `ascending`; groups are ordered by result.
-        minus: With them instead, the same is computed again and taken away.
+        minus: With them instead, the same is computed again; the result is how far both are apart.
     """
 
     operation: Operation
@@ -94,7 +94,7 @@ class Plan:
         )
         if self.minus is not None:
             other = replace(self, minus=None, filters=self.minus).expression(table)
-            return f"{said} - {other}"
+            return f"|{said} - {other}|"
         if self.group is not None:
             said += f" group by {names[self.group]}{f' ({self.by})' if self.by else ''}"
         if self.order is not None or (self.group is not None and self.first):
@@ -129,7 +129,7 @@ def run_plan(plan: Plan, table: TypedTable) -> PlanResult:
         its = run_plan(replace(plan, filters=plan.minus, minus=None), table)
         if mine.number is None or its.number is None or mine.unit != its.unit:
             raise RefusedPlanError("unit")
-        return replace(mine, number=mine.number - its.number, rows=[*mine.rows, *its.rows])
+        return replace(mine, number=abs(mine.number - its.number), rows=[*mine.rows, *its.rows])
     if plan.group is not None:
         return _grouped(plan, table, rows)
     return _listed(plan, table, rows) if plan.operation == "list" else _folded(plan, table, rows)

