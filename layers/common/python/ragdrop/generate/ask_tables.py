@@ -204,7 +204,7 @@ class AskTables:
     def _notes_cited(self, notes: Sequence[_Listed]) -> list[tuple[Hit, int, int]]:
         """What the documents state of themselves: the text before their body, or their first lines."""
         cited = []
-        for each in list(dict.fromkeys(notes))[:MAX_CITATIONS]:
+        for each in list({each.key: each for each in notes}.values())[:MAX_CITATIONS]:
             saved = self._revisions.open(each.key, each.revision)
             if saved is None or each.facts is None:
                 return []

@@ -453,6 +453,7 @@ def asked_words(question: str) -> list[str]:
         text = text.replace(sign, word)
     text = re.sub(r"(?<=[a-zäöüß])'s\b", "", text)
     text = re.sub(r"(?<![\w-])(\d[\d.,]*)(?=(?:kwh|km|m|kg|g|h|min|mins|hrs?|eur|cm|mm|l|ml|mb|gb|k)\b)", r"\1 ", text)
+    text = re.sub(r"(?<=[^\W\d_])-(?=[^\W\d_])", " ", text)
     found = re.findall(r"-?\d[\d.,:/'-]*\d(?:st|nd|rd|th)?|[<>]=?|[^\W_]+(?:['./&+-][^\W_]+)*|[^\W_]", text)
     return [word.rstrip(".,") for word in found]
 

@@ -70,7 +70,12 @@ def unit_in(name: str) -> str:
     found = [*re.findall(r"[(\[]([^()\[\]]{1,15})[)\]]", name), *re.findall(r"(?:\bin|/|,)\s+(\S{1,10})$", name)]
     plain = name.replace("_", " ").split()
     money = [word for word in plain if unit_name(word) in CURRENCIES.values()]
-    for text in [*money, *found, *plain[-1:], *(word for word in plain if len(word) > 2)]:
+    for text in [
+        *money,
+        *found,
+        *plain[-1:],
+        *(word for word in plain[:1] if len(word) > 4 and word.casefold() != "second"),
+    ]:
         unit = unit_name(text)
         if unit:
             return unit
@@ -144,8 +149,9 @@ def _durations(name: str, filled: Sequence[str], texts: Sequence[str]) -> ReadCo
         r"(?i)start|end|begin|von|bis", name
     )
     lasts = bool(LASTS.search(name)) or (is_time and (longest > 23 or any(found[3] for found in clocks)))
-    has_hours = all(found[3] for found in clocks) or not (
-        any(found[3] for found in clocks) or re.search(r"(?i)m+:ss|min", name) or longest > 200
+    whole = [found for found in clocks if found[3]]
+    has_hours = (whole and all(len(found[1]) == 2 for found in whole)) or not (
+        whole or re.search(r"(?i)m+:ss|min", name) or longest > 200
     )
 
     def seconds(text: str) -> int | None:

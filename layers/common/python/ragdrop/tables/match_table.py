@@ -78,7 +78,14 @@ class _Matcher(WordMatcher):
         names = {
             at for at, each in enumerate(self.table.columns) if each.kind == "text" and not _repeats(self.table, at)
         }
-        free = label | names | (dates if plan.operation == "count" else set())
+        behind = {
+            each.column
+            for each in self.found.named
+            if plan.operation == "count"
+            and each.start == self.asked.fold_end
+            and self.table.columns[each.column].kind == "text"
+        }
+        free = label | names | behind | (dates if plan.operation == "count" else set())
         return all(not needed.isdisjoint(read | free) for needed in self.found.needs)
 
     def _first_text(self) -> int | None:
@@ -121,10 +128,11 @@ class _Matcher(WordMatcher):
             if one.column == other.column and one != other
         ]
         if len(pairs) != 1:
-            raise RefusedPlanError("ambiguous")
+            return
         one, other = pairs[0]
         rest = tuple(each for each in chosen if each not in pairs[0])
-        fold: Operation = "mean" if self.asked.fold == "mean" else "count" if self.asked.fold == "count" else "sum"
+        counted = self.asked.fold == "count" and not self._has_measure()
+        fold: Operation = "mean" if self.asked.fold == "mean" else "count" if counted else "sum"
         for column in self._measures() if fold != "count" else [None]:
             yield Plan(fold, (*rest, one), column, minus=(*rest, other))
 
@@ -181,6 +189,8 @@ class _Matcher(WordMatcher):
             yield Plan("count", filters, group=repeats[0], first=first, ascending=least)
             return
         for measure in self._ordered_by(concepts):
+            if concepts == ("money",) and _has_both_signs(table, measure):
+                raise RefusedPlanError("ambiguous")
             if (concepts, table.columns[measure].kind) in {(("age",), "date"), (("speed",), "duration")}:
                 least = not least
             names = [at for at in wanted if at != measure]
@@ -232,11 +242,12 @@ class _Matcher(WordMatcher):
     def _counts(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
         """How many: of a numeric header its sum, of what names the rows the rows, of another text its values."""
         behind = [each for each in self.found.named if 0 <= each.start - self.asked.fold_end <= 1]
-        numeric = [each.column for each in behind if self.table.columns[each.column].kind in NUMBERS]
-        held = {each.column for each in self.found.named} & set(self.vocabulary.of_concept("quantity"))
-        numeric = numeric or sorted(held)
-        texts = [each.column for each in behind if self.table.columns[each.column].kind in {"text", "date"}]
         filtered = {each.column for each in filters}
+        numeric = [each.column for each in behind if self.table.columns[each.column].kind in NUMBERS]
+        numeric = [at for at in numeric if at not in filtered and not is_year(self.table.columns[at])]
+        held = {each.column for each in self.found.named} & set(self.vocabulary.of_concept("quantity"))
+        numeric = numeric or sorted(held - filtered)
+        texts = [each.column for each in behind if self.table.columns[each.column].kind in {"text", "date"}]
         if self.asked.fold == "distinct":
             yield from (Plan("distinct", filters, column) for column in texts[:1] if column not in filtered)
         elif numeric:
@@ -254,9 +265,9 @@ class _Matcher(WordMatcher):
         wanted = [at for at in self._wanted() if at not in filtered]
         by_concept = [at for name in asked.concepts for at in self.vocabulary.of_concept(name)]
         measured = [at for at in self.found.measures if table.columns[at].kind in NUMBERS]
+        if asked.wants in {"who", "when", "where"} and not by_concept and not (wanted and asked.wants == "who"):
+            raise RefusedPlanError("no_column")
         if asked.wants in {"which", "list", "who"}:
-            if asked.wants == "who" and not (wanted or by_concept):
-                raise RefusedPlanError("no_column")
             options = wanted or by_concept or numeric or ([table.label] if table.label is not None else [])
             if asked.wants == "list" and not wanted and numeric:
                 options = numeric
@@ -327,6 +338,12 @@ def _joined(chosen: Sequence[RowFilter]) -> tuple[RowFilter, ...]:
             by_column[each.column] = each
             found.append(each)
     return tuple(found)
+
+
+def _has_both_signs(table: TypedTable, at: int) -> bool:
+    """Whether a column holds money that comes and goes: its dearest may be its least."""
+    column = table.columns[at]
+    return min(key for key in column.keys if key != column.missing) < 0
 
 
 def _adds(table: TypedTable, at: int) -> bool:

@@ -359,7 +359,12 @@ class WordMatcher:
     def _date_columns(self) -> list[int]:
         dates = [at for at, column in enumerate(self.table.columns) if column.kind == "date"]
         named = [each.column for each in self.found.named if each.column in dates]
-        return named or dates
+        plain = [
+            at
+            for at in dates
+            if any(each.endswith(("dat", "date", "datum", "tag", "day")) for each in self.vocabulary.headers[at])
+        ]
+        return named or (plain if len(plain) == 1 else dates)
 
     def _dated(self, period: Period, at: int) -> list[RowFilter]:
         column = self.table.columns[at]

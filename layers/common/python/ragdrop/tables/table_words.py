@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from groundcheck.sentences import words
 from ragdrop.tables.cell_values import MONTH_NUMBERS, unit_name
-from ragdrop.tables.typed import Root, TypedColumn, TypedTable, english_root, german_root
+from ragdrop.tables.typed import Root, TypedColumn, TypedTable, english_root, german_root, plain_words
 
 NUMBERS = frozenset({"number", "amount", "duration"})
 _HEADERS = {
@@ -58,7 +58,7 @@ class TableWords:
         name = re.sub(r"[_./'-]", " ", f"{table.path} {table.name} {table.sheet}")
         self.table = table
         self.headers = [_header_stems(column.name, root) for column in table.columns]
-        title = frozenset(map(root, words(name)))
+        title = frozenset(map(root, plain_words(name)))
         self.title = title | {
             root(word) for key, said in _ALIASES.items() if any(key in each for each in title) for word in said.split()
         }
@@ -144,10 +144,10 @@ def _header_stems(name: str, root: Root = english_root) -> tuple[str, ...]:
     """The stems of a header without its unit and small words.
 
     >>> _header_stems("Distance (km)"), _header_stems("due_date"), _header_stems("Amount EUR")
-    (('distanc',), ('due', 'date'), ('amount',))
+    (('distanc',), ('due', 'dat'), ('amount',))
     """
     plain = re.sub(r"[_/.-]", " ", re.sub(r"\([^)]*\)|\[[^\]]*\]", " ", name))
     plain = re.sub(r"(?<=[a-zäöü])(?=[A-Z])", " ", plain)
-    found = [word for word in words(plain) if word not in {"in", "of", "the", "per", "and", "no", "nr"}]
-    bare = [word for word in found if not unit_name(word)] or found
+    found = [word for word in plain_words(plain) if word not in {"in", "of", "the", "per", "and", "no", "nr"}]
+    bare = found[:-1] if len(found) > 1 and unit_name(found[-1]) else found
     return tuple(map(root, bare))

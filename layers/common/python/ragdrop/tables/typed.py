@@ -44,6 +44,18 @@ _IRREGULAR = {
 }  # fmt: skip
 
 
+def plain_words(text: str) -> list[str]:
+    """The words of a text in small letters; those with a hyphen are two.
+
+    >>> plain_words("LED-Lampe P-1070")
+    ['led', 'lampe', 'p-1070']
+    """
+    return words(_HYPHEN.sub(" ", text))
+
+
+_HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
+
+
 @lru_cache(maxsize=16_384)
 def english_root(word: str) -> str:
     """A word without its plain endings, in the present.
@@ -118,7 +130,7 @@ class TypedColumn:
         for code, text in enumerate(self.texts):
             parts = text.split(",") if "," in text and len(text) < MAX_SEVERAL else ()
             for each in dict.fromkeys((text, *parts)):
-                found[" ".join(map(root, words(each)))].append(code)
+                found[" ".join(map(root, plain_words(each)))].append(code)
         return dict(found)
 
     def by_word(self, root: Root) -> dict[str, set[int]]:
@@ -131,7 +143,7 @@ class TypedColumn:
     def _by_word(self, root: Root) -> dict[str, set[int]]:
         found: dict[str, set[int]] = defaultdict(set)
         for code, text in enumerate(self.texts if len(self.texts) <= MAX_INDEXED else ()):
-            for word in words(text):
+            for word in plain_words(text):
                 found[root(word)].add(code)
         return dict(found)
 
@@ -213,10 +225,15 @@ class TypedTable:
     @cached_property
     def label(self) -> int | None:
         """The column that names the rows: the first of texts that mostly differ, else the first of texts or dates."""
-        texts = [at for at, column in enumerate(self.columns) if column.kind == "text"]
+        texts = [at for at, column in enumerate(self.columns) if column.kind == "text" and not _is_numbered(column)]
         distinct = [at for at in texts if len(self.columns[at].texts) * 10 >= self.row_count * 8]
         dates = [at for at, column in enumerate(self.columns) if column.kind == "date"]
         return next(iter([*distinct, *texts, *dates]), None)
+
+
+def _is_numbered(column: TypedColumn) -> bool:
+    """Whether the texts of a column are plain numbers, such as those of articles: they name nothing for people."""
+    return bool(column.texts) and all(text.isdigit() for text in column.texts[:100])
 
 
 def tables_of(document: ParsedDocument, path: str = "") -> Sequence[TypedTable]:
