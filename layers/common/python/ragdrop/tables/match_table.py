@@ -10,7 +10,7 @@ from ragdrop.tables.asked import FILLERS, Asked
 from ragdrop.tables.match_words import WordMatcher
 from ragdrop.tables.plans import Operation, Plan, Refusal, RefusedPlanError, RowFilter
 from ragdrop.tables.table_words import NUMBERS, is_year
-from ragdrop.tables.typed import TypedColumn, TypedTable
+from ragdrop.tables.typed import TypedTable
 
 _RANKS = frozenset({"year", "jahr", "number", "rank", "place", "pos", "position"})
 MAX_PLANS = 24  # that one question may mean in one table
@@ -49,8 +49,8 @@ class _Matcher(WordMatcher):
         asked, found = self.asked, self.found
         self._values()
         self._headers()
-        self._titles()
         self._concepts()
+        self._titles()
         self._equalities()
         self._parts_of_values()
         rest = [at for at in range(len(asked.words)) if not self._is_small(at)]
@@ -255,7 +255,7 @@ class _Matcher(WordMatcher):
         else:
             yield Plan("count", filters)
             others = [at for at in texts if at not in {self.table.label, self._first_text()} | filtered]
-            others = [at for at in others if len(set(self.table.columns[at].keys)) * 2 < self.table.row_count]
+            others = [at for at in others if self.table.columns[at].distinct * 2 < self.table.row_count]
             yield from (Plan("distinct", filters, column) for column in others)
 
     def _lists(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
@@ -342,8 +342,7 @@ def _joined(chosen: Sequence[RowFilter]) -> tuple[RowFilter, ...]:
 
 def _has_both_signs(table: TypedTable, at: int) -> bool:
     """Whether a column holds money that comes and goes: its dearest may be its least."""
-    column = table.columns[at]
-    return min(key for key in column.keys if key != column.missing) < 0
+    return table.columns[at].ends[0] < 0
 
 
 def _adds(table: TypedTable, at: int) -> bool:
@@ -353,7 +352,4 @@ def _adds(table: TypedTable, at: int) -> bool:
 
 
 def _repeats(table: TypedTable, at: int) -> bool:
-    column: TypedColumn = table.columns[at]
-    if column.kind != "text":
-        return len(set(column.keys)) * 10 < table.row_count * 8
-    return len(column.texts) * 10 < len(table.rows) * 8
+    return table.columns[at].distinct * 10 < len(table.rows) * 8

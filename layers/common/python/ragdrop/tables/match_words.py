@@ -368,20 +368,19 @@ class WordMatcher:
 
     def _dated(self, period: Period, at: int) -> list[RowFilter]:
         column = self.table.columns[at]
-        present = [key for key in column.keys if key != column.missing]
-        if not present:
+        earliest, latest = column.ends
+        if latest < earliest:
             return []
-        years = range(
-            date.fromordinal(min(present) // DAY_S + 1).year, date.fromordinal(max(present) // DAY_S + 1).year + 1
-        )
+        years = range(date.fromordinal(earliest // DAY_S + 1).year, date.fromordinal(latest // DAY_S + 1).year + 1)
         stated = {each.year for each in (period.first, period.last) if each is not None}
         found = []
         for year in years if None in stated and len(years) < 60 else years[:1]:
             low = days_between(*period.first.days(year))[0] if period.first else None
             high = days_between(*period.last.days(year))[1] if period.last else None
-            if (low is not None and low > max(present)) or (high is not None and high < min(present)):
+            if (low is not None and low > latest) or (high is not None and high < earliest):
                 continue
-            is_there = any((low is None or key >= low) and (high is None or key <= high) for key in present)
+            first_key, last_key = earliest if low is None else low, latest if high is None else high
+            is_there = any(first_key <= key <= last_key for key in column.keys)
             if is_there or None not in stated:
                 ends = (
                     f" from {date.fromordinal(low // DAY_S + 1)}" if low is not None else "",

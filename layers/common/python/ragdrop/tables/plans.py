@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
@@ -47,19 +47,18 @@ class RowFilter:
         keys = column.keys
         if column.unread and not column.unread.isdisjoint(rows):
             raise RefusedPlanError("unread")
+        pairs = enumerate(keys) if isinstance(rows, range) else zip(rows, map(keys.__getitem__, rows), strict=True)
         if self.keys is not None:
             wanted = self.keys
             if self.negated:
-                return [row for row in rows if keys[row] not in wanted]
+                return [row for row, key in pairs if key not in wanted]
             if len(wanted) == 1:
-                (key,) = wanted
-                return [row for row in rows if keys[row] == key]
-            return [row for row in rows if keys[row] in wanted]
+                (only,) = wanted
+                return [row for row, key in pairs if key == only]
+            return [row for row, key in pairs if key in wanted]
         low = column.missing + 1 if self.low is None else max(self.low, column.missing + 1)
         high = -column.missing if self.high is None else self.high
-        if self.negated:
-            return [row for row in rows if not low <= keys[row] <= high]
-        return [row for row in rows if low <= keys[row] <= high]
+        return [row for row, key in pairs if (low <= key <= high) is not self.negated]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,8 @@ def _folded(plan: Plan, table: TypedTable, rows: Sequence[int]) -> PlanResult:
     keys, missing = column.keys, column.missing
     if column.unread and not column.unread.isdisjoint(rows):
         raise RefusedPlanError("unread")
-    rows = [row for row in rows if keys[row] != missing]
+    if missing in keys:
+        rows = [row for row in rows if keys[row] != missing]
     if plan.operation == "distinct":
         return PlanResult(Decimal(len({keys[row] for row in rows})), "", rows=rows, columns=(plan.column,))
     if (
@@ -179,29 +179,57 @@ def _grouped(plan: Plan, table: TypedTable, rows: Sequence[int]) -> PlanResult:
     column = table.columns[plan.group]
     if column.unread and not column.unread.isdisjoint(rows):
         raise RefusedPlanError("unread")
-    groups: dict[int | str, list[int]] = defaultdict(list)
-    for row in rows:
-        key = column.keys[row]
-        if key != column.missing:
-            groups[_part(key, plan.by) if plan.by else key].append(row)
-    results = [(_group_name(column, key), _folded(plan, table, members)) for key, members in groups.items()]
-    found = [(name, result) for name, result in results if result.number is not None]
-    if len({result.unit for _, result in found}) > 1:
-        raise RefusedPlanError("unit")
+    found = [(key, number) for key, number in _totals_of(plan, table, rows).items() if number is not None]
     if plan.first is not None:
-        found.sort(key=lambda each: each[1].number or Decimal(0), reverse=not plan.ascending)
-        if 0 < plan.first < len(found) and found[plan.first - 1][1].number == found[plan.first][1].number:
+        found.sort(key=lambda each: each[1], reverse=not plan.ascending)
+        if 0 < plan.first < len(found) and found[plan.first - 1][1] == found[plan.first][1]:
             raise RefusedPlanError("tie")
         found = found[: plan.first]
     elif plan.by:
-        found.sort(key=lambda each: each[0])
+        found.sort(key=lambda each: str(each[0]))
     if not found:
         raise RefusedPlanError("no_value")
-    used = [row for _, result in found for row in result.rows]
+    unit = "" if plan.column is None or plan.operation == "count" else unit_of(table.columns[plan.column], rows)
+    chosen = {key for key, _ in found}
+    keys = column.keys
+    used = [row for row in rows if (_part(keys[row], plan.by) if plan.by else keys[row]) in chosen]
     read = tuple(each for each in (plan.group, plan.column) if each is not None)
-    numbers = tuple((name, result.number or Decimal(0)) for name, result in found)
+    numbers = tuple((_group_name(column, key), number) for key, number in found)
     only = numbers[0][1] if len(numbers) == 1 else None
-    return PlanResult(only, found[0][1].unit, tuple(name for name, _ in numbers), used, read, groups=numbers)
+    return PlanResult(only, unit, tuple(name for name, _ in numbers), used, read, groups=numbers)
+
+
+def _totals_of(plan: Plan, table: TypedTable, rows: Sequence[int]) -> dict[int | str, Decimal | None]:
+    """The result of each group, by its key."""
+    assert plan.group is not None  # noqa: S101 - its caller looked
+    keys, missing = table.columns[plan.group].keys, table.columns[plan.group].missing
+    is_whole = isinstance(rows, range)
+    grouped = keys if is_whole else list(map(keys.__getitem__, rows))
+    if plan.by:
+        grouped = [key if key == missing else _part(key, plan.by) for key in grouped]
+    if plan.operation == "count" or plan.column is None:
+        counted = Counter(grouped)
+        counted.pop(missing, None)
+        return {key: Decimal(count) for key, count in counted.items()}
+    column = table.columns[plan.column]
+    if column.unread and not column.unread.isdisjoint(rows):
+        raise RefusedPlanError("unread")
+    values = column.keys if is_whole else list(map(column.keys.__getitem__, rows))
+    members: dict[int | str, list[int]] = defaultdict(list)
+    for key, value in zip(grouped, values, strict=True):
+        members[key].append(value)
+    members.pop(missing, None)
+    return {key: _fold_keys(plan.operation, column, each) for key, each in members.items()}
+
+
+def _fold_keys(operation: str, column: TypedColumn, keys: list[int]) -> Decimal | None:
+    """The keys of a group as one number; None where all its cells are empty."""
+    present = [key for key in keys if key != column.missing]
+    if not present:
+        return None
+    whole = {"sum": sum, "mean": sum, "min": min, "max": max}.get(operation, len)(present)  # type: ignore[operator]
+    number = Decimal(whole).scaleb(-column.scale)
+    return number / len(present) if operation == "mean" else number
 
 
 def _part(key: int, by: str) -> str:

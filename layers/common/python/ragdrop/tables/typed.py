@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
 
 from groundcheck.sentences import stem, words
@@ -113,6 +113,19 @@ class TypedColumn:
     def missing(self) -> int:
         """The key of an empty cell: the lowest that fits."""
         return -(1 << (8 * self.keys.itemsize - 1))
+
+    @cached_property
+    def ends(self) -> tuple[int, int]:
+        """The lowest and the highest key of a cell that is not empty; 0 and -1 of a column without any."""
+        low, high = min(self.keys, default=0), max(self.keys, default=-1)
+        if low == self.missing:
+            low = min((key for key in self.keys if key != self.missing), default=0)
+        return (low, high) if high != self.missing else (0, -1)
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many different values there are."""
+        return len(self.texts) or len(set(self.keys) - {self.missing})
 
     @cached_property
     def _indexes(self) -> dict[str, Any]:
@@ -250,7 +263,7 @@ def tables_of(document: ParsedDocument, path: str = "") -> Sequence[TypedTable]:
         starts = array("q", accumulate((len(line) + 1 for line in lines), initial=table.rows_start))
         while lines and not lines[-1].strip():
             lines.pop()
-        rows = [split_row(line) for line in lines]
+        rows = _split_rows(lines)
         del lines
         headers = [split_row(line) for line in document.text[table.start : table.rows_start].strip().split("\n")]
         headers = [row for row in headers if not all(re.fullmatch(r":?-+:?", cell) for cell in row)]
@@ -260,8 +273,7 @@ def tables_of(document: ParsedDocument, path: str = "") -> Sequence[TypedTable]:
         headers, rows = [*headers, *rows[:more]], rows[more:]
         if not rows:
             continue
-        named = _named_totals(rows)
-        columns = _columns(headers, rows, named)
+        columns, named = _columns(headers, rows)
         heading = document.heading_path(table.start)
         sheet, left, places = _places(document, starts)
         if not places:
@@ -342,30 +354,50 @@ def _header_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     return int(len(numeric) > 1 and repeats and words_alone)
 
 
-def _named_totals(rows: Sequence[Sequence[str]]) -> list[int]:
+def _split_rows(lines: Sequence[str]) -> list[list[str]]:
+    """The cells of each line; of many lines that hold no mark of Markdown at once."""
+    is_plain = re.compile(r"\| [^\\[*_`]* \|").fullmatch
+    return [line[2:-2].split(" | ") if is_plain(line) else split_row(line) for line in lines]
+
+
+def _named_totals(texts: Sequence[Sequence[str]], distinct: Sequence[Mapping[str, None]]) -> list[int]:
     """The rows whose first filled cell is named like a total."""
-    first = (next((cell for cell in row if cell), "") for row in rows)
-    found = [at for at, cell in enumerate(first) if cell and cell[0] in _TOTAL_BEGINS and _TOTAL.fullmatch(cell)]
+    names = {
+        cell
+        for column in distinct
+        for cell in column
+        if cell[:1] in _TOTAL_BEGINS and _TOTAL.fullmatch(cell) is not None
+    }
+    if not names:
+        return []
+    rows = {at for column in texts for at, cell in enumerate(column) if cell in names}
+    found = [at for at in sorted(rows) if next((column[at] for column in texts if column[at]), "") in names]
     return found if len(found) <= MAX_TOTALS else []
 
 
 def _columns(
-    headers: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], named: Sequence[int]
-) -> tuple[TypedColumn, ...]:
+    headers: Sequence[Sequence[str]], rows: Sequence[Sequence[str]]
+) -> tuple[tuple[TypedColumn, ...], list[int]]:
+    """The columns, and the rows that are named like totals."""
     width = max(map(len, headers))
-    texts = [[row[at] if at < len(row) else "" for row in rows] for at in range(width)]
+    if min(map(len, rows)) >= width:
+        texts: list[list[str]] = [list(column) for column in islice(zip(*rows, strict=False), width)]
+    else:
+        texts = [[row[at] if at < len(row) else "" for row in rows] for at in range(width)]
+    distinct = [dict.fromkeys(column) for column in texts]
+    named = _named_totals(texts, distinct)
     for at in named:  # the name of a total in a column of dates or numbers is none of its cells
         label = next(column for column in range(width) if texts[column][at])
         if not any(_TOTAL.fullmatch(text) is None and not re.search(r"\d", text) for text in texts[label][:50] if text):
             texts[label][at] = ""
-    distinct = [dict.fromkeys(column) for column in texts]
+    distinct = [dict.fromkeys(column) for column in texts] if named else distinct
     votes = [decimal_comma(list(each)[:1_000]) for each in distinct]
     comma = True if True in votes and False not in votes else False if False in votes and True not in votes else None
     columns = []
     for at in range(width):
         parts = dict.fromkeys(row[at].strip() for row in headers if at < len(row) and row[at].strip())
         columns.append(_column(" ".join(parts) or f"column {at + 1}", texts[at], list(distinct[at]), comma))
-    return tuple(_in_currency(columns))
+    return tuple(_in_currency(columns)), named
 
 
 def _in_currency(columns: Sequence[TypedColumn]) -> Sequence[TypedColumn]:
@@ -390,7 +422,7 @@ def _in_currency(columns: Sequence[TypedColumn]) -> Sequence[TypedColumn]:
 
 def _text_column(name: str, cells: Sequence[str], distinct: Sequence[str]) -> TypedColumn:
     codes = {text: code for code, text in enumerate(text for text in distinct if text)}
-    keys = packed_keys([codes.get(text) for text in cells])
+    keys = packed_keys(list(map(codes.get, cells)))
     return TypedColumn(name, "text", unit_in(name), keys, 0, tuple(codes))
 
 
@@ -406,7 +438,7 @@ def _column(name: str, cells: Sequence[str], distinct: Sequence[str], comma: boo
     }
     if any(value is not None and abs(value) >= 1 << 63 for value in numbers.values()):
         return _text_column(name, cells, distinct)
-    keys = packed_keys([numbers[text] for text in cells])
+    keys = packed_keys(list(map(numbers.__getitem__, cells)))
     units = tuple(found.units.get(text, "") for text in cells) if found.unit == "mixed" else ()
     unread = frozenset(row for row, text in enumerate(cells) if text in found.unread) if found.unread else frozenset()
     return TypedColumn(name, found.kind, found.unit, keys, scale, (), units, unread)
@@ -418,8 +450,8 @@ def packed_keys(keys: Sequence[int | None]) -> Any:
     >>> packed_keys([1, None, 300])
     array('h', [1, -32768, 300])
     """
-    present = [key for key in keys if key is not None]
-    low, high = min(present, default=0), max(present, default=0)
+    present = set(keys) - {None}
+    low, high = min(present, default=0), max(present, default=0)  # type: ignore[type-var]
     for code, bits in (("b", 7), ("h", 15), ("i", 31), ("q", 63)):
         if -(1 << bits) < low and high < 1 << bits:
             missing = -(1 << bits)
@@ -463,4 +495,4 @@ def table_of_records(records: Sequence[Mapping[str, str]], name: str, path: str 
     names = list(dict.fromkeys(each for record in records for each in record))
     rows = [[record.get(each, "") for each in names] for record in records]
     starts = array("q", range(len(rows) + 1))
-    return TypedTable(path, name, _columns([names], rows, []), starts=starts, sheet=name)
+    return TypedTable(path, name, _columns([names], rows)[0], starts=starts, sheet=name)
