@@ -1,4 +1,4 @@
-"""`ragdrop ls`, `show`, `rm` and `retry`: documents one by one."""
+"""`ragdrop ls`, `show`, `table`, `rm` and `retry`: documents one by one."""
 
 from __future__ import annotations
 
@@ -154,6 +154,28 @@ def _say_readers(record: Reply, *, as_json: bool) -> None:
         say("everybody who may see the vault  (no rule)")
     elif len(needs) > 1:
         note("a reader needs a group of each line")
+
+
+Asked = Annotated[str | None, typer.Option("--query", help="What the tables are asked.", show_default="none")]
+
+
+def table(context: typer.Context, name: Name, query: Asked = None, *, as_json: AsJson = False) -> None:
+    """Show the tables of a document and their columns; with --query what they answer, and by which cells."""
+    with session_of(context).client() as client:
+        reply = client.tables(*split_name(name), query)
+    if as_json:
+        say_body(reply.raw)
+    elif query is None:
+        for each in reply["tables"]:
+            say(f"{each['name']}  {each['range']}  {each['rows']} rows, {each['totals']} of totals", style="bold")
+            rows = [[column["name"], column["kind"], column["unit"], column["unread"]] for column in each["columns"]]
+            say_table(["column", "kind", "unit", "unread"], rows)
+    elif (found := reply.get("answer")) is not None:
+        say(found["value"], style="bold")
+        say(f"{found['expression']}; {found['range']}; {found['rows_used']} of {found['rows_total']} rows")
+        say(f"cells {one_line(', '.join(found['cells']))}", style="dim")
+    else:
+        say(f"No answer: {reply['reason']}")
 
 
 LONGEST_PROBE = 1_000  # characters that a search takes

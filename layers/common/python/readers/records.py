@@ -107,7 +107,8 @@ class _Placed:
         self._first = self._row = self._number = 0
 
     def rows(self) -> Iterator[Sequence[str]]:
-        for self._number, row in self._numbered:
+        for number, row in self._numbered:
+            self._number = number
             yield row
 
     def place(self, at: int) -> Place | None:

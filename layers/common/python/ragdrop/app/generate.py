@@ -46,6 +46,14 @@ class GenerateParts:
         ports, settings, query = self.ports, self.ports.settings, self.query
         prepare = PreparePrompt(
             search=query.fallback,
+            tables=AskTables(
+                revisions=ports.revisions,
+                registry=ports.guarded_registry,
+                resolve_view=query.resolve_view,
+                directory=self.tenants.directory,
+                bucket=settings.document_bucket,
+                clock=ports.clock,
+            ),
             directory=self.tenants.directory,
             read=self._read,
             prompter=ports.prompter,
@@ -55,14 +63,6 @@ class GenerateParts:
         )
         return Ask(
             prepare=prepare,
-            tables=AskTables(
-                revisions=ports.revisions,
-                registry=ports.guarded_registry,
-                resolve_view=query.resolve_view,
-                directory=self.tenants.directory,
-                bucket=settings.document_bucket,
-                clock=ports.clock,
-            ),
             resolve_view=query.resolve_view,
             chat=ports.guarded_chat,
             receipts=self.store_receipts,

@@ -138,6 +138,10 @@ class RagdropClient:
         )
         return self._connection.send("GET", document_route(vault, path), params=params)
 
+    def tables(self, vault: str, path: str, query: str | None = None) -> Reply:
+        """The tables of a document as typed columns, and what they answer to *query*."""
+        return self._connection.send("GET", document_route(vault, path), params=given(tables="1", query=query))
+
     def history(
         self, vault: str, path: str, *, changes: bool = False, limit: int | None = None, cursor: str | None = None
     ) -> Reply:

@@ -34,6 +34,7 @@ from ragdrop.ports.registry import Checkpoint, Claim, Registry
 from ragdrop.ports.shared_state import StoredReplies
 from ragdrop.ports.telemetry import DocumentUsage, Telemetry
 from ragdrop.query.follow_links import resolve_links, targets_of
+from ragdrop.tables.typed import TypedTable
 from ragdrop.tenants.limits import DailyBudget
 from ragdrop.tenants.permissions import Permissions, reader_of
 from ragdrop.tenants.settings_in_force import chunking_in_force, in_force
@@ -197,6 +198,17 @@ class DocumentService:
         chunks = (chunk for chunk, _ in stored.chunks_between(tenant.active.name, start, end, texts=False))
         found = (chunk for chunk in chunks if chunk.end > start and (end is None or chunk.start < end))
         return LiveChunks(stored.char_count, list(islice(found, MAX_SHOWN_CHUNKS)))
+
+    def tables(self, caller: Caller, key: DocumentKey) -> Sequence[TypedTable]:
+        """The tables of the live revision as typed columns; none of a document without any.
+
+        Raises DocumentNotFoundError: nothing of the document is live.
+        """
+        self._check_scope(caller, key)
+        head = self.registry.head(key)
+        if head is None or head.live_revision is None:
+            raise _not_found(key)
+        return self.revisions.tables(key, head.live_revision)
 
     def is_known(self, caller: Caller, key: DocumentKey) -> bool:
         """Whether there is, or was, such a document that the caller may read."""

@@ -17,7 +17,6 @@ from ragdrop.domain.tokens import estimate_tokens
 from ragdrop.errors import CONTEXT_LENGTH, GenerationError
 from ragdrop.generate.abstentions import abstention
 from ragdrop.generate.answering import ReadQuestion, above, closest_passages
-from ragdrop.generate.ask_tables import AskTables
 from ragdrop.generate.citations import AnswerReader, AskVerifier
 from ragdrop.generate.prompt import CUT, PreparedPrompt, PreparePrompt
 from ragdrop.generate.store_receipts import StoreReceipts
@@ -86,7 +85,6 @@ class Ask:
         self,
         *,
         prepare: PreparePrompt,
-        tables: AskTables,
         resolve_view: ResolveQueryView,
         chat: ChatModel,
         receipts: StoreReceipts,
@@ -95,8 +93,7 @@ class Ask:
         prices: dict[str, tuple[float, float]],
         tracer: Tracer | None,
     ) -> None:
-        self._search_and_render = prepare
-        self._tables = tables
+        self._prepare = prepare
         self._resolve_view = resolve_view
         self._chat = chat
         self._receipts = receipts
@@ -173,12 +170,6 @@ class Ask:
                     answer = replace(_abstention("insufficient_information", prepared), warnings=[CHANGED])
         answer = replace(answer, timings_ms=timer.stages, **self._spent(question))
         yield self._receipts.store(answer, question, caller, prompt=prepared.prompt, timings_ms=timer.stages)
-
-    def _prepare(self, question: Question, caller: Caller, deadline: Deadline) -> PreparedPrompt:
-        """All that an answer needs; a table that answers leaves nothing to a model."""
-        prepared = self._search_and_render(question, caller, deadline)
-        computed = self._tables(question, caller, prepared.retrieval, deadline)
-        return prepared if computed is None else replace(prepared, prompt=None, shown=computed.shown, computed=computed)
 
     def _spent(self, question: Question) -> dict[str, Any]:
         """What the calls that were noted for *question* used, and those that condensed it."""

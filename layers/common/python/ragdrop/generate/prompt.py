@@ -19,6 +19,7 @@ from ragdrop.domain.tokens import estimate_tokens
 from ragdrop.errors import DependencyError, ForbiddenError, InvalidParamsError
 from ragdrop.generate.abstentions import sentinel
 from ragdrop.generate.answering import ReadFound, ReadQuestion
+from ragdrop.generate.ask_tables import AskTables
 from ragdrop.generate.citations import CitationPolicy
 from ragdrop.ports.answer_services import Prompt, Prompter, PromptRequest
 from ragdrop.ports.model_services import ChatModel, Message
@@ -283,6 +284,7 @@ class PreparePrompt:
         self,
         *,
         search: Searching,
+        tables: AskTables,
         directory: TenantDirectory,
         read: ReadQuestion,
         prompter: Prompter,
@@ -292,6 +294,7 @@ class PreparePrompt:
     ) -> None:
         self._clock = clock
         self._search = search
+        self._tables = tables
         self._directory = directory
         self._read = read
         self._prompter = prompter
@@ -324,6 +327,9 @@ class PreparePrompt:
         retrieval = self._search(self._query(question), caller, deadline)
         if retrieval.cause is not None:  # "nothing found" would be a lie
             raise retrieval.cause
+        computed = self._tables(question, caller, retrieval, deadline)
+        if computed is not None:
+            return PreparedPrompt(computed.retrieval, computed.shown, question=question.query.text, computed=computed)
         read = self._read(question.query.text, retrieval, deadline)
         if retrieval.abstained or not (read.answers or question.answer_anyway):
             return PreparedPrompt(retrieval, question=question.query.text, read=read)

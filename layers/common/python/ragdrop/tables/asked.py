@@ -8,75 +8,26 @@ from datetime import date, timedelta
 from decimal import Decimal
 
 from groundcheck.facts import NUMBER_WORDS
-from groundcheck.sentences import STOP_WORDS
 from ragdrop.tables.cell_values import DAY_S, MONTH_NUMBERS, seconds_of_date, unit_name
 from ragdrop.tables.plans import Operation
-from ragdrop.tables.typed import Root, english_root, german_root
-
-_CONCEPTS = {
-    "money": "cost price spend spent spending spendings pay paid ausgaben ausgabe kostete zusammengekommen expensive expense expenditure charge money cheap costly amount "
-    "worth bill kosten kostet kostete gekostet preis betrag ausgegeben bezahlt gezahlt zahlen teuer",
-    "distance": "long length far distance ridden rode ride riding rides walk walked ran cycle cycled hike hiked drive "
-    "drove driven travel travelled lang weit gefahren strecke",
-    "duration": "long last lasted duration time take took taken lang lange dauer dauert dauerte work worked "
-    "working gearbeitet",
-    "weight": "heavy weigh weighs weight light schwer gewicht",
-    "age": "old young age alt jung",
-    "height": "tall high height elevation hoch",
-    "temperature": "hot warm cold cool temperature warm kalt",
-    "speed": "fast slow speed schnell langsam",
-    "size": "big large small size area groß klein",
-    "date": "when date day wann datum eingetreten beigetreten begonnen",
-    "place": "where place located take took held wo ort",
-    "person": "who whom whose person people did wer wem",
-    "quantity": "sold sell buy bought ordered quantity units pieces stock verkauft gekauft",
-    "score": "score scored points rating rated grade marks",
-}
-CONCEPTS = {
-    name: frozenset(map(english_root, words.split())) | frozenset(map(german_root, words.split()))
-    for name, words in _CONCEPTS.items()
-}
-"""What people ask with, by what it asks about: stems."""
-_SUPERLATIVES = {
-    "highest largest biggest greatest strongest maximum max most best höchste größte stärkste meisten meiste": (
-        False,
-        "",
-    ),
-    "lowest smallest least weakest minimum min fewest worst niedrigste kleinste wenigsten schwächste": (True, ""),
-    "longest längste": (False, "distance duration"),
-    "shortest kürzeste": (True, "distance duration"),
-    "farthest furthest weiteste": (False, "distance"),
-    "dearest costliest priciest teuerste": (False, "money"),
-    "cheapest billigste günstigste": (True, "money"),
-    "latest newest neueste späteste": (False, "date"),
-    "earliest früheste": (True, "date"),
-    "oldest älteste": (False, "age"),
-    "youngest jüngste": (True, "age"),
-    "heaviest schwerste": (False, "weight"),
-    "lightest leichteste": (True, "weight"),
-    "tallest": (False, "height"),
-    "fastest quickest schnellste": (False, "speed"),
-    "slowest langsamste": (True, "speed"),
-    "hottest warmest wärmste": (False, "temperature"),
-    "coldest coolest kälteste": (True, "temperature"),
-}
-SUPERLATIVES = {word: said for words, said in _SUPERLATIVES.items() for word in words.split()}
-_ADJECTIVES = {"expensive": "money", "costly": "money", "recent": "date", "heavy": "weight", "popular": "quantity"}
-_COMPARATIVES = {
-    "longer": "distance duration", "shorter": "distance duration", "farther": "distance", "further": "distance",
-    "cheaper": "money", "dearer": "money", "pricier": "money", "heavier": "weight", "lighter": "weight", "older": "age",
-    "younger": "age", "taller": "height", "hotter": "temperature", "warmer": "temperature", "colder": "temperature",
-    "cooler": "temperature", "faster": "speed", "slower": "speed", "länger": "distance duration",
-    "kürzer": "distance duration", "teurer": "money", "billiger": "money", "schwerer": "weight", "älter": "age",
-}  # fmt: skip
-_LOWER = frozenset(
-    "less fewer lower smaller shorter cheaper lighter younger colder cooler slower under below weniger kürzer billiger "
-    "unter kleiner leichter jünger".split()
+from ragdrop.tables.vocabulary import (
+    ADJECTIVES,
+    COMPARATIVES,
+    GERMAN,
+    LOWER,
+    NEGATIONS,
+    SUPERLATIVES,
+    Root,
+    asked_words,
+    english_root,
+    german_root,
+    number_of,
 )
+
 _NUMBER = r"(?:(?P<sign>eur|usd|gbp|chf) )?(?P<n>-?\d[\d.,']*)(?: (?P<k>thousand|million|k))?"
 _THAN = (
     r"(?P<word>more|greater|higher|larger|bigger|less|fewer|lower|smaller|mehr|weniger|größer|kleiner|höher|"
-    + "|".join(_COMPARATIVES)
+    + "|".join(COMPARATIVES)
     + r")(?: (?P<adjective>expensive|costly))? (?:than|als)"
 )
 _BOUNDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -104,43 +55,25 @@ _FOLDS: tuple[tuple[re.Pattern[str], Operation | str], ...] = tuple(
             "count",
         ),
         (r"on average|average|mean|im durchschnitt|durchschnitt\w*|im schnitt", "mean"),
-        (
-            r"in total|total|sum(?: of)?|altogether|all together|in all|combined|overall|insgesamt|summe|zusammen|"
-            r"gesamt\w*|add up(?: all)?(?: the)?",
-            "sum",
-        ),
+        (r"in total|total|sum(?: of)?|altogether|all together|in all|combined|overall|insgesamt|summe|zusammen", "sum"),
+        (r"gesamt\w*|add up(?: all)?(?: the)?", "sum"),
     )
 )
 _DIFFERENCE = re.compile(
-    r"(?<!\S)(?:the )?(?:difference(?=(?: \w+){0,6} between )|differenz(?=.* zwischen )|unterschied(?=.* zwischen )|how much (?:more|less|higher|lower|longer|shorter|cheaper|heavier)"
-    r"|how many (?:more|fewer)|wie viel mehr|wie viel weniger|compared (?:to|with))(?!\S)"
+    r"(?<!\S)(?:the )?(?:difference(?=(?: \w+){0,6} between )|(?:differenz|unterschied)(?=.* zwischen )"
+    r"|how much (?:more|less|higher|lower|longer|shorter|cheaper|heavier)|how many (?:more|fewer)"
+    r"|wie viel mehr|wie viel weniger|compared (?:to|with))(?!\S)"
 )
 _GROUP = re.compile(r"(?<!\S)(?:per|for each|for every|in each|in every|by|each|every|pro|je|nach)(?= (?!\d))")
+_BEFORE = "in during of since until from last this for and between to by before after than or im through every"
+_BEFORE_MONTH = frozenset(_BEFORE.split())  # what stands before a month, not before `may` or `march`
 _FIRST = re.compile(r"(?<!\S)(?:top|first|bottom|last|die ersten) (\d{1,3}|[a-z]{3,6})(?!\S)")
-_GERMAN = frozenset(
-    "durchschnittliche durchschnittlicher durchschnittliches differenz unterschied höchste höchster ganzen den dem zwischen wie viele viel wieviel welche welcher welches welchen wer wann der die das ist im für und".split()
-)
-_NEGATIONS = frozenset(
-    "not isn't aren't wasn't weren't hasn't haven't don't doesn't didn't without except excluding no never neither "
-    "nicht kein keine ohne außer unlike".split()
-)
 NO_GERMAN_TABLE = re.compile(
     r"(?:ist|sind|hat|haben|kann|darf|muss|soll|warum|wieso|wie (?:kann|geht|mache?|wird)|erkläre)\b"
 )
 NO_TABLE = re.compile(
     r"(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|may|must|why"
     r"|how (?:do|does|can|could|should|is|are|was|were|did|to|come)|explain|describe|summari[sz]e|tell me about)\b"
-)
-FILLERS = STOP_WORDS | frozenset(
-    "thing things still yet already ever often fell fall gave gives raised raise finish finished live lives lived come comes came stand stands together all whole entire noch schon jemals ganzen ganze ganzes jahr year einem hoch hohe kam kommt kommen liegt lag waren war gab zusammen meisten got gets left remaining eingekauft gekauft buy zwischen list show give name tell me please find get got see all each every any entry entries row rows record records item "
-    "items table sheet file spreadsheet csv value values there much many did have has had been being was were make made "
-    "happen happened one ones only just exactly currently together recorded listed marked called named mentioned shown "
-    "during within than same used taken place put go goes went come came need needed us we our my i they their it its "
-    "his her s t re m between both including included belong belongs contain contains hold following respective "
-    "current time times who whose what which when where how long far old more most least other "
-    "ist sind war waren der die das den dem des ein eine einen einer im in am an von vom für mit und oder hat haben "
-    "hatte wurde wurden wird werden wie viel viele welche welcher welches welchen was wer wann wo zeige nenne alle es "
-    "per by wir ich unser unsere mein meine gibt auf bei zu zum zur aus als sich man pro je nach kostet".split()
 )
 
 
@@ -262,7 +195,7 @@ class _Reader:
                 self.used.add(end)
                 end += 1
         word = parts.get("word") or ""
-        concepts = tuple(_COMPARATIVES.get(word, "money" if parts.get("adjective") else "").split())
+        concepts = tuple(COMPARATIVES.get(word, "money" if parts.get("adjective") else "").split())
         low, high, strict = _ends(sign, word, number, number_of(parts.get("m") or ""))
         return Bound(low, high, strict, unit, concepts, place[0], end)
 
@@ -360,9 +293,7 @@ class _Reader:
         year_at = end + (self._word(end) in {"of", "in"})
         year = self._year_at(year_at)
         if self._word(month_at) in {"may", "march", "mar", "dec", "sep"} and day is None and year is None:
-            before = {"in", "during", "of", "since", "until", "from", "last", "this", "for", "and", "between", "to", "by",
-                      "before", "after", "than", "or", "im", "through", "every"}  # fmt: skip
-            if self._word(at - 1) not in before or (
+            if self._word(at - 1) not in _BEFORE_MONTH or (
                 self._word(month_at) == "may" and self._word(end) in {"be", "i", "we"}
             ):
                 return None
@@ -423,39 +354,10 @@ def _ends(sign: str, word: str, number: Decimal, other: Decimal | None) -> tuple
         return number, number, False
     if sign in {">=", "<="}:
         return (number, None, False) if sign == ">=" else (None, number, False)
-    is_lower = word in _LOWER or word == "<"
+    is_lower = word in LOWER or word == "<"
     if sign == "not":
         return (number, None, False) if is_lower else (None, number, False)
     return (None, number, True) if is_lower else (number, None, True)
-
-
-def number_of(text: str) -> Decimal | None:
-    """A number of a question; a comma before three digits separates thousands, any other is decimal.
-
-    >>> number_of("1,000.5"), number_of("2,5"), number_of("80"), number_of("")
-    (Decimal('1000.5'), Decimal('2.5'), Decimal('80'), None)
-    """
-    text = text.strip(".,'").replace("'", "")
-    if re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
-        text = text.replace(",", "")
-    text = text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
-    return Decimal(text) if re.fullmatch(r"-?\d{1,18}(?:\.\d{1,9})?", text) else None
-
-
-def asked_words(question: str) -> list[str]:
-    """The words of a question, signs of currencies and units as words.
-
-    >>> asked_words("Tours longer than 80km for €5, in Anna's list?")
-    ['tours', 'longer', 'than', '80', 'km', 'for', 'eur', '5', 'in', 'anna', 'list']
-    """
-    text = question.casefold().replace("’", "'")
-    for sign, word in (("€", " eur "), ("$", " usd "), ("£", " gbp "), ("%", " percent ")):
-        text = text.replace(sign, word)
-    text = re.sub(r"(?<=[a-zäöüß])'s\b", "", text)
-    text = re.sub(r"(?<![\w-])(\d[\d.,]*)(?=(?:kwh|km|m|kg|g|h|min|mins|hrs?|eur|cm|mm|l|ml|mb|gb|k)\b)", r"\1 ", text)
-    text = re.sub(r"(?<=[^\W\d_])-(?=[^\W\d_])", " ", text)
-    found = re.findall(r"-?\d[\d.,:/'-]*\d(?:st|nd|rd|th)?|[<>]=?|[^\W_]+(?:['./&+-][^\W_]+)*|[^\W_]", text)
-    return [word.rstrip(".,") for word in found]
 
 
 def read_question(question: str, today: date) -> Asked | None:
@@ -469,7 +371,7 @@ def read_question(question: str, today: date) -> Asked | None:
     """
     words = asked_words(question)
     text = " ".join(words)
-    root = german_root if not _GERMAN.isdisjoint(words) else english_root
+    root = german_root if not GERMAN.isdisjoint(words) else english_root
     if not words or (NO_GERMAN_TABLE if root is german_root else NO_TABLE).match(text):
         return None
     reader = _Reader(words, today)
@@ -487,7 +389,7 @@ def read_question(question: str, today: date) -> Asked | None:
     first = _first(reader)
     superlative, said_most = _superlative(reader, counted=fold in {"count", "distinct"})
     group = next((found for found in _GROUP.finditer(text) if reader.used.isdisjoint(range(*reader.span(found)))), None)
-    negated = frozenset(at for at, word in enumerate(words) if word in _NEGATIONS)
+    negated = frozenset(at for at, word in enumerate(words) if word in NEGATIONS)
     reader.used.update(negated)
     return Asked(
         tuple(words),
@@ -543,18 +445,20 @@ def _superlative(reader: _Reader, *, counted: bool) -> tuple[tuple[bool, tuple[s
         least, concepts = said
         behind = reader.words[at + 1] if at + 1 < len(reader.words) else ""
         reader.used.add(at)
-        if word in {"most", "least"} and behind in _ADJECTIVES:
+        if word in {"most", "least"} and behind in ADJECTIVES:
             reader.used.add(at + 1)
-            return (least, (_ADJECTIVES[behind],)), False
+            return (least, (ADJECTIVES[behind],)), False
         return (least, tuple(concepts.split())), word in {"most", "least", "fewest", "meisten", "wenigsten"}
     return None, False
 
 
 _CONCEPT_ASKED: tuple[tuple[str, str], ...] = (
-    (r"how long|wie lang\w*", "distance duration"), (r"how far|wie weit", "distance"), (r"how heavy|wie schwer", "weight"),
+    (r"how long|wie lang\w*", "distance duration"), (r"how far|wie weit", "distance"),
+    (r"how heavy|wie schwer", "weight"),
     (r"how old|wie alt", "age"), (r"how (?:tall|high)|wie hoch", "height"), (r"how (?:hot|cold|warm)", "temperature"),
     (r"how fast|wie schnell", "speed"), (r"how (?:big|large)|wie groß", "size"), (r"how expensive|wie teuer", "money"),
-    (r"when|wann|on (?:which|what) (?:days?|dates?)|an welche[mn] tag\\w*", "date"), (r"where|wo", "place"), (r"who|whom|wer", "person"),
+    (r"when|wann|on (?:which|what) (?:days?|dates?)|an welche[mn] tag\w*", "date"),
+    (r"where|wo", "place"), (r"who|whom|wer", "person"),
 )  # fmt: skip
 
 

@@ -103,15 +103,15 @@ def unit_name(text: str) -> str:
     return CURRENCIES.get(text) or own.get(text) or UNITS.get(text, "")
 
 
-def read_column(name: str, texts: Sequence[str], comma: bool | None) -> ReadColumn:
+def read_column(name: str, texts: Sequence[str], *, comma: bool | None) -> ReadColumn:
     """The kind of a column of distinct *texts* under the header *name*; *comma* says how its neighbours write decimals.
 
     A column is of a kind if at least nine of ten of its cells are.  A cell that is of no kind, such as `#REF!`, is
     unread: what would need it is refused.
 
-    >>> read_column("Betrag", ["1.234,50 €", "7,00 €"], None).values
+    >>> read_column("Betrag", ["1.234,50 €", "7,00 €"], comma=None).values
     {'1.234,50 €': Decimal('1234.50'), '7,00 €': Decimal('7.00')}
-    >>> read_column("paid", ["yes", "no"], None).kind, read_column("day", ["3.5.1890"], None).kind
+    >>> read_column("paid", ["yes", "no"], comma=None).kind, read_column("day", ["3.5.1890"], comma=None).kind
     ('boolean', 'date')
     """
     filled = [text for text in texts if text.casefold() not in EMPTY]
@@ -119,7 +119,7 @@ def read_column(name: str, texts: Sequence[str], comma: bool | None) -> ReadColu
         found = read(name, filled, texts)
         if found is not None:
             return found
-    return _numbers(name, filled, texts, comma) or ReadColumn("text", "", {}, {})
+    return _numbers(name, filled, texts, comma=comma) or ReadColumn("text", "", {}, {})
 
 
 def _mostly(
@@ -131,7 +131,7 @@ def _mostly(
     return ReadColumn(kind, "", values, {}, unread) if filled and len(unread) * 10 <= len(filled) else None
 
 
-def _booleans(name: str, filled: Sequence[str], texts: Sequence[str]) -> ReadColumn | None:
+def _booleans(_name: str, filled: Sequence[str], texts: Sequence[str]) -> ReadColumn | None:
     folded = {text: text.casefold().strip() for text in texts}
     if not filled or not all(folded[text] in _TRUE | _FALSE for text in filled):
         return None
@@ -170,7 +170,7 @@ def _durations(name: str, filled: Sequence[str], texts: Sequence[str]) -> ReadCo
     return _mostly("duration", filled, texts, seconds) if mixed else None
 
 
-def _dates(name: str, filled: Sequence[str], texts: Sequence[str]) -> ReadColumn | None:
+def _dates(_name: str, filled: Sequence[str], texts: Sequence[str]) -> ReadColumn | None:
     parts = [found for text in filled[:10_000] if (found := _PARTS.fullmatch(text)) and len(found[1]) < 3]
     day_first = any(int(found[1]) > 12 for found in parts) or all(found[2] == "." for found in parts)
     month_first = any(int(found[3]) > 12 for found in parts)
@@ -235,7 +235,7 @@ def decimal_comma(texts: Sequence[str]) -> bool | None:
     return None if votes[True] == votes[False] else votes[True] > votes[False]
 
 
-def _numbers(name: str, filled: Sequence[str], texts: Sequence[str], comma: bool | None) -> ReadColumn | None:
+def _numbers(name: str, filled: Sequence[str], texts: Sequence[str], *, comma: bool | None) -> ReadColumn | None:
     own = decimal_comma(filled)
     decimals = bool(comma) if own is None else own
     units: dict[str, str] = {}

@@ -6,11 +6,12 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ragdrop.tables.asked import FILLERS, Asked
+from ragdrop.tables.asked import Asked
 from ragdrop.tables.match_words import WordMatcher
 from ragdrop.tables.plans import Operation, Plan, Refusal, RefusedPlanError, RowFilter
 from ragdrop.tables.table_words import NUMBERS, is_year
 from ragdrop.tables.typed import TypedTable
+from ragdrop.tables.vocabulary import FILLERS
 
 _RANKS = frozenset({"year", "jahr", "number", "rank", "place", "pos", "position"})
 MAX_PLANS = 24  # that one question may mean in one table
@@ -181,9 +182,9 @@ class _Matcher(WordMatcher):
     ) -> Iterator[Plan]:
         asked, table = self.asked, self.table
         filtered = {each.column for each in filters}
-        wanted = [each for each in self._wanted() if each not in filtered]
-        wanted = wanted or [at for name in asked.concepts for at in self.vocabulary.of_concept(name)][:1]
-        repeats = [at for at in wanted if _repeats(table, at)]
+        requested = [each for each in self._requested() if each not in filtered]
+        requested = requested or [at for name in asked.concepts for at in self.vocabulary.of_concept(name)][:1]
+        repeats = [at for at in requested if _repeats(table, at)]
         first = asked.first or 1
         if asked.said_most and repeats and not self._has_measure():
             yield Plan("count", filters, group=repeats[0], first=first, ascending=least)
@@ -193,7 +194,7 @@ class _Matcher(WordMatcher):
                 raise RefusedPlanError("ambiguous")
             if (concepts, table.columns[measure].kind) in {(("age",), "date"), (("speed",), "duration")}:
                 least = not least
-            names = [at for at in wanted if at != measure]
+            names = [at for at in requested if at != measure]
             if asked.fold in {"sum", "mean"} and names:
                 operation: Operation = "mean" if asked.fold == "mean" else "sum"
                 yield Plan(operation, filters, measure, group=names[0], first=first, ascending=least)
@@ -235,9 +236,9 @@ class _Matcher(WordMatcher):
         is_bare = is_named or (asked.superlative is not None and not asked.superlative[1])
         return by_concept or asked.wants == "how much" or (asked.wants == "what" and not names and is_bare)
 
-    def _shown(self, wanted: Sequence[int], measure: int) -> int | None:
+    def _shown(self, requested: Sequence[int], measure: int) -> int | None:
         by_concept = [at for name in self.asked.concepts for at in self.vocabulary.of_concept(name) if at != measure]
-        return next(iter([*by_concept[:1], *wanted]), self.table.label)
+        return next(iter([*by_concept[:1], *requested]), self.table.label)
 
     def _counts(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
         """How many: of a numeric header its sum, of what names the rows the rows, of another text its values."""
@@ -245,8 +246,8 @@ class _Matcher(WordMatcher):
         filtered = {each.column for each in filters}
         numeric = [each.column for each in behind if self.table.columns[each.column].kind in NUMBERS]
         numeric = [at for at in numeric if at not in filtered and not is_year(self.table.columns[at])]
-        held = {each.column for each in self.found.named} & set(self.vocabulary.of_concept("quantity"))
-        numeric = numeric or sorted(held - filtered)
+        stocked = {each.column for each in self.found.named} & set(self.vocabulary.of_concept("quantity"))
+        numeric = numeric or sorted(stocked - filtered)
         texts = [each.column for each in behind if self.table.columns[each.column].kind in {"text", "date"}]
         if self.asked.fold == "distinct":
             yield from (Plan("distinct", filters, column) for column in texts[:1] if column not in filtered)
@@ -262,17 +263,17 @@ class _Matcher(WordMatcher):
         asked, table = self.asked, self.table
         numeric = [each.column for each in self.found.named if table.columns[each.column].kind in NUMBERS]
         filtered = {each.column for each in filters}
-        wanted = [at for at in self._wanted() if at not in filtered]
+        requested = [at for at in self._requested() if at not in filtered]
         by_concept = [at for name in asked.concepts for at in self.vocabulary.of_concept(name)]
         measured = [at for at in self.found.measures if table.columns[at].kind in NUMBERS]
-        if asked.wants in {"who", "when", "where"} and not by_concept and not (wanted and asked.wants == "who"):
+        if asked.wants in {"who", "when", "where"} and not by_concept and not (requested and asked.wants == "who"):
             raise RefusedPlanError("no_column")
         if asked.wants in {"which", "list", "who"}:
-            options = wanted or by_concept or numeric or ([table.label] if table.label is not None else [])
-            if asked.wants == "list" and not wanted and numeric:
+            options = requested or by_concept or numeric or ([table.label] if table.label is not None else [])
+            if asked.wants == "list" and not requested and numeric:
                 options = numeric
         else:
-            options = numeric or measured or wanted or by_concept
+            options = numeric or measured or requested or by_concept
             if options and options[0] in numeric + measured and not self._is_worded() and _adds(table, options[0]):
                 yield from (Plan("sum", filters, column) for column in dict.fromkeys(options))
                 return
@@ -287,7 +288,7 @@ class _Matcher(WordMatcher):
         words = set(self.asked.words[:3])
         return not words.isdisjoint({"what", "which", "how", "was", "wie", "when", "where", "who", "list", "show"})
 
-    def _wanted(self) -> list[int]:
+    def _requested(self) -> list[int]:
         """The columns named that are not numbers, the first one named first."""
         kinds = {"text", "date"}
         named = sorted(

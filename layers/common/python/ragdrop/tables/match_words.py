@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,11 +9,12 @@ from datetime import date
 from decimal import Decimal
 
 from groundcheck.sentences import words
-from ragdrop.tables.asked import CONCEPTS, FILLERS, Asked, Bound, Moment, Period, number_of
+from ragdrop.tables.asked import Asked, Bound, Moment, Period
 from ragdrop.tables.cell_values import DAY_S, MONTH_NUMBERS, unit_name
 from ragdrop.tables.plans import RefusedPlanError, RowFilter, days_between
 from ragdrop.tables.table_words import NUMBERS, is_year, table_words
-from ragdrop.tables.typed import MAX_INDEXED, TypedColumn, TypedTable, english_root
+from ragdrop.tables.typed import MAX_INDEXED, TypedColumn, TypedTable
+from ragdrop.tables.vocabulary import CONCEPTS, FILLERS, NOUNS, VERBS, english_root, number_of
 
 MAX_WORDS = 6  # of a value that a question names
 _SIZES = {
@@ -22,17 +22,8 @@ _SIZES = {
     "minute": ("s", "60"), "s": ("s", "1"), "day": ("s", "86400"), "kg": ("g", "1000"), "g": ("g", "1"),
     "tonne": ("g", "1000000"), "mg": ("g", "0.001"), "l": ("l", "1"), "ml": ("l", "0.001"),
 }  # fmt: skip
-_GENERIC = frozenset(
-    map(
-        english_root,
-        "entry row record item line thing note file document page session visit purchase occasion case game match day buchung zahlung eintrag rechnung spiel tag".split(),
-    )
-)
 
 
-_VERBS = "take took taken work worked ride rode ridden rides walk run ran cycle hike drive"
-_WEAK = frozenset(map(english_root, _VERBS.split()))
-"""Verbs that a column may be meant by, and need not."""
 _SPENDS = frozenset(map(english_root, ("spend", "spent")))
 _TIMES = frozenset({"time", "hours", "hour", "minutes"})
 
@@ -68,7 +59,7 @@ class WordMatcher:
         self.found = _Reading(set(asked.used))
 
     def _nouns(self) -> frozenset[str]:
-        return _GENERIC if self.found.score >= 1 else frozenset()
+        return NOUNS if self.found.score >= 1 else frozenset()
 
     # What the words are
 
@@ -136,13 +127,12 @@ class WordMatcher:
     def _headers(self) -> None:
         """Headers whose every word is there, then those with some: of words side by side the columns of all of them."""
         asked = self.asked
-        for column, stems in sorted(enumerate(self.vocabulary.headers), key=lambda each: -len(each[1])):
+        headers = [sorted(header) for header in self.vocabulary.headers]
+        for stems in sorted(headers, key=len, reverse=True):
             size = len(stems)
             for at in range(len(asked.words) - size + 1):
-                if size and self._free(at, at + size) and sorted(asked.stems[at : at + size]) == sorted(stems):
-                    same = [
-                        other for other, header in enumerate(self.vocabulary.headers) if sorted(header) == sorted(stems)
-                    ]
+                if size and self._free(at, at + size) and sorted(asked.stems[at : at + size]) == stems:
+                    same = [column for column, header in enumerate(headers) if header == stems]
                     self._name(same, at, at + size, 3.0 * size)
         start, columns = 0, []
         for at, each in enumerate(asked.stems):
@@ -186,16 +176,15 @@ class WordMatcher:
     def _parts_of_values(self) -> None:
         """Words that are a part of cells: of one column all of them."""
         asked = self.asked
-        groups = itertools.groupby(
-            (at for at in range(len(asked.words)) if self._free(at, at + 1) and asked.words[at] not in FILLERS),
-            key=lambda at, count=itertools.count(): at - next(count),  # type: ignore[misc]
-        )
-        for _, members in groups:
-            places = list(members)
-            if self._partly(places[0], places[-1] + 1):
-                continue
-            for at in places:
-                self._partly(at, at + 1)
+        groups: list[list[int]] = []
+        for at in range(len(asked.words)):
+            if self._free(at, at + 1) and asked.words[at] not in FILLERS:
+                groups += [] if groups and groups[-1][-1] == at - 1 else [[]]
+                groups[-1].append(at)
+        for places in groups:
+            if not self._partly(places[0], places[-1] + 1):
+                for at in places:
+                    self._partly(at, at + 1)
 
     def _partly(self, start: int, end: int) -> bool:
         options = []
@@ -227,7 +216,7 @@ class WordMatcher:
                 if self.asked.words[at] not in FILLERS:
                     self.found.score += 1.0
                     self.found.measures.update(columns)
-                    if each not in _WEAK and self.asked.fold not in {"count", "distinct"}:
+                    if each not in VERBS and self.asked.fold not in {"count", "distinct"}:
                         self.found.needs.append(frozenset(columns))
 
     def _equalities(self) -> None:
@@ -276,9 +265,9 @@ class WordMatcher:
         for near in (behind, before[-1:]):
             if near:
                 spans = {(each.start, each.end) for each in near}
-                near = [each for each in named if (each.start, each.end) in spans]
-                self.found.named = [each for each in self.found.named if each not in near or self.asked.fold == "sum"]
-                return sorted({each.column for each in near})
+                same = [each for each in named if (each.start, each.end) in spans]
+                self.found.named = [each for each in self.found.named if each not in same or self.asked.fold == "sum"]
+                return sorted({each.column for each in same})
         by_concept = [at for name in bound.concepts for at in self.vocabulary.of_concept(name) if at in numeric]
         by_measure = [at for at in numeric if at in self.found.measures]
         behind_unknown = self.asked.words[bound.end : bound.end + 1]

@@ -49,13 +49,13 @@ class RowFilter:
             raise RefusedPlanError("unread")
         pairs = enumerate(keys) if isinstance(rows, range) else zip(rows, map(keys.__getitem__, rows), strict=True)
         if self.keys is not None:
-            wanted = self.keys
+            required = self.keys
             if self.negated:
-                return [row for row, key in pairs if key not in wanted]
-            if len(wanted) == 1:
-                (only,) = wanted
+                return [row for row, key in pairs if key not in required]
+            if len(required) == 1:
+                (only,) = required
                 return [row for row, key in pairs if key == only]
-            return [row for row, key in pairs if key in wanted]
+            return [row for row, key in pairs if key in required]
         low = column.missing + 1 if self.low is None else max(self.low, column.missing + 1)
         high = -column.missing if self.high is None else self.high
         return [row for row, key in pairs if (low <= key <= high) is not self.negated]

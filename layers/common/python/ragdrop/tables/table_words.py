@@ -8,40 +8,11 @@ from weakref import WeakKeyDictionary
 
 from groundcheck.sentences import words
 from ragdrop.tables.cell_values import MONTH_NUMBERS, unit_name
-from ragdrop.tables.typed import Root, TypedColumn, TypedTable, english_root, german_root, plain_words
+from ragdrop.tables.typed import TypedColumn, TypedTable
+from ragdrop.tables.vocabulary import ALIASES, HEADERS, UNITS_OF, Root, english_root, german_root, plain_words
 
 NUMBERS = frozenset({"number", "amount", "duration"})
-_HEADERS = {
-    "money": "cost price amount betrag preis kosten eur usd gbp chf spent paid expense fee revenue salary",
-    "distance": "distance km mile length strecke distanz länge kilometer kilometre",
-    "duration": "duration hours minutes time dauer zeit stunden minuten elapsed",
-    "weight": "weight mass gewicht kg",
-    "age": "age alter",
-    "height": "height elevation altitude höhe ascent climb",
-    "temperature": "temperature temp temperatur",
-    "speed": "speed pace geschwindigkeit",
-    "size": "size area fläche größe",
-    "date": "date day datum tag when due",
-    "place": "where place location city town ort stadt venue site country destination address room",
-    "person": "name person who owner assignee member employee author responsible rider driver customer student player "
-    "by wer kunde mitarbeiter teacher guest staff volunteer runner donor reporter",
-    "quantity": "quantity qty units pieces stock bestand sold menge anzahl stück count",
-    "score": "score points goals rating grade mark punkte note tore",
-}
-HEADERS = {
-    name: frozenset(map(english_root, said.split())) | frozenset(map(german_root, said.split()))
-    for name, said in _HEADERS.items()
-}
-_UNITS = {
-    "distance": {"km", "m", "mile"}, "duration": {"h", "minute", "s", "day"}, "weight": {"kg", "g", "tonne", "lb"},
-    "temperature": {"°c", "°f", "degree"}, "speed": {"kmh", "mph"}, "age": {"year"},
-}  # fmt: skip
 _BUDGETS = re.compile(r"(?i)budget|cost|expens|spend|price|account|haushalt|konto|kosten|ausgaben|invoice|rechnung")
-_ALIASES = {
-    "rota": "shift work duty schicht", "roster": "shift work duty", "dienstplan": "schicht dienst", "bug": "issue",
-    "league": "game match", "result": "game match race", "fixture": "game match", "spielplan": "spiel",
-    "budget": "budget", "stock": "product article part", "inventory": "product article part", "member": "people",
-}  # fmt: skip
 MIN_PART = 4  # letters of a word that stands within another, as in `Stromkosten`
 
 
@@ -60,7 +31,7 @@ class TableWords:
         self.headers = [_header_stems(column.name, root) for column in table.columns]
         title = frozenset(map(root, plain_words(name)))
         self.title = title | {
-            root(word) for key, said in _ALIASES.items() if any(key in each for each in title) for word in said.split()
+            root(word) for key, said in ALIASES.items() if any(key in each for each in title) for word in said.split()
         }
         self.years = {int(year) for year in re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", name)}
         self.months = {MONTH_NUMBERS[word] for word in words(name) if word in MONTH_NUMBERS}
@@ -93,7 +64,7 @@ class TableWords:
         column, header = self.table.columns[at], self.headers[at]
         named = {each for each, said in HEADERS.items() if not said.isdisjoint(header)}
         by_name = name in named
-        by_unit = column.unit in _UNITS.get(name, set()) and not named - {name}
+        by_unit = column.unit in UNITS_OF.get(name, set()) and not named - {name}
         if name == "date":
             return column.kind == "date"
         if name in {"place", "person"}:
@@ -117,7 +88,7 @@ class TableWords:
     def has_unit(self, at: int, unit: str) -> bool:
         """Whether a column is in a unit, or in hours and minutes."""
         column = self.table.columns[at]
-        return column.unit == unit or (column.kind == "duration" and unit in _UNITS["duration"])
+        return column.unit == unit or (column.kind == "duration" and unit in UNITS_OF["duration"])
 
 
 def is_year(column: TypedColumn) -> bool:

@@ -6,16 +6,16 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
 
-from groundcheck.sentences import stem, words
 from ragdrop.tables.cell_values import CURRENCIES, DAY_S, ColumnKind, decimal_comma, read_column, unit_in, unit_name
+from ragdrop.tables.vocabulary import Root, plain_words
 
 if TYPE_CHECKING:  # only ingest loads the readers
     from readers.parsed import ParsedDocument, Place
@@ -33,57 +33,6 @@ _EMPHASIS = re.compile(
     r"(?:\*\*|__|~~|`)(.+?)(?:\*\*|__|~~|`)|!?\[\[(?:[^\]|]*\|)?([^\]]+)\]\]|!?\[([^\]]*)\]\([^)]*\)"
 )
 _CELL_END = re.compile(r"(?<!\\)\|")
-Root = Callable[[str], str]
-_IRREGULAR = {
-    "spent": "spend", "sold": "sell", "bought": "buy", "rode": "ride", "ridden": "ride", "paid": "pay", "drove": "drive",
-    "driven": "drive", "ran": "run", "won": "win", "lost": "lose", "fell": "fall", "fallen": "fall", "swam": "swim",
-    "swum": "swim", "flew": "fly", "flown": "fly", "gave": "give", "given": "give", "grew": "grow", "left": "leave",
-    "meter": "metre", "meters": "metre", "kilometers": "kilometre", "children": "child", "men": "man", "women": "woman",
-    "maximum": "max", "minimum": "min", "temperature": "temp",
-    "temperatures": "temp", "mean": "average", "avg": "average", "quantity": "qty", "thrown": "throw", "drank": "drink", "ate": "eat", "held": "hold", "wrote": "write", "written": "write", "owed": "owe",
-}  # fmt: skip
-
-
-def plain_words(text: str) -> list[str]:
-    """The words of a text in small letters; those with a hyphen are two.
-
-    >>> plain_words("LED-Lampe P-1070")
-    ['led', 'lampe', 'p-1070']
-    """
-    return words(_HYPHEN.sub(" ", text))
-
-
-_HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
-
-
-@lru_cache(maxsize=16_384)
-def english_root(word: str) -> str:
-    """A word without its plain endings, in the present.
-
-    >>> [english_root(word) for word in ("tagged", "tags", "rode", "categories", "swimming")]
-    ['tag', 'tag', 'rid', 'category', 'swim']
-    """
-    cut = stem(_IRREGULAR.get(word, word))
-    if word.endswith(("ed", "ing")) and len(cut) > 3 and cut[-1] == cut[-2] and cut[-1] not in "sz":
-        return cut[:-1]
-    return cut.rstrip("e") if len(cut) > 3 else cut
-
-
-@lru_cache(maxsize=16_384)
-def german_root(word: str) -> str:
-    """A word without the plain endings of German, too.
-
-    >>> german_root("touren"), german_root("tour"), german_root("rechnungen"), german_root("länder")
-    ('tour', 'tour', 'rechnung', 'land')
-    """
-    plain = word.translate(_UMLAUTS)
-    for ending in ("innen", "nen", "en", "er", "es", "e", "n", "s"):
-        if plain.endswith(ending) and len(plain) - len(ending) >= 4:
-            return plain[: -len(ending)]
-    return plain
-
-
-_UMLAUTS = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "ß": "s"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,7 +283,7 @@ def _number_of(place: Place) -> int:
 
 
 def _header_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """How many rows under the header belong to it: one of words alone over columns of numbers.
+    """How many rows under the header belong to it: one of mere words over columns of numbers.
 
     >>> _header_rows(["", "2025", "2025"], [["Item", "Plan", "Spent"], ["Dog", "5", "7"], ["Cat", "4", "3"]])
     1
@@ -350,8 +299,8 @@ def _header_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     ]
     filled = [name for name in header if name]
     repeats = len(set(filled)) < len(header)
-    words_alone = all(at < len(first) and first[at] and not re.search(r"\d", first[at]) for at in numeric)
-    return int(len(numeric) > 1 and repeats and words_alone)
+    is_text = all(at < len(first) and first[at] and not re.search(r"\d", first[at]) for at in numeric)
+    return int(len(numeric) > 1 and repeats and is_text)
 
 
 def _split_rows(lines: Sequence[str]) -> list[list[str]]:
@@ -396,7 +345,7 @@ def _columns(
     columns = []
     for at in range(width):
         parts = dict.fromkeys(row[at].strip() for row in headers if at < len(row) and row[at].strip())
-        columns.append(_column(" ".join(parts) or f"column {at + 1}", texts[at], list(distinct[at]), comma))
+        columns.append(_column(" ".join(parts) or f"column {at + 1}", texts[at], list(distinct[at]), comma=comma))
     return tuple(_in_currency(columns)), named
 
 
@@ -426,8 +375,8 @@ def _text_column(name: str, cells: Sequence[str], distinct: Sequence[str]) -> Ty
     return TypedColumn(name, "text", unit_in(name), keys, 0, tuple(codes))
 
 
-def _column(name: str, cells: Sequence[str], distinct: Sequence[str], comma: bool | None) -> TypedColumn:  # noqa: FBT001
-    found = read_column(name, distinct, comma)
+def _column(name: str, cells: Sequence[str], distinct: Sequence[str], *, comma: bool | None) -> TypedColumn:
+    found = read_column(name, distinct, comma=comma)
     if found.kind == "text":
         return _text_column(name, cells, distinct)
     exponents = (value.as_tuple().exponent for value in found.values.values() if isinstance(value, Decimal))
@@ -489,7 +438,8 @@ def table_of_records(records: Sequence[Mapping[str, str]], name: str, path: str 
     """A table of records, a column for each name that one of them has; empty cells where a record has none.
 
     >>> table = table_of_records([{"title": "Tiles", "tags": "roof, wet"}, {"title": "Tap"}], "notes")
-    >>> [column.name for column in table.columns], table.columns[1].value(1), sorted(table.columns[1].codes(english_root))
+    >>> tags = table.columns[1]
+    >>> [column.name for column in table.columns], tags.value(1), sorted(tags.codes(str))
     (['title', 'tags'], None, ['roof', 'roof wet', 'wet'])
     """
     names = list(dict.fromkeys(each for record in records for each in record))

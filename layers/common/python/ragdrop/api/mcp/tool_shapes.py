@@ -10,6 +10,7 @@ from ragdrop.api.shapes.answer_shapes import (
     ClosestShape,
     LinkedSourceShape,
     SourceShape,
+    TableProofShape,
 )
 from ragdrop.api.shapes.search_shapes import Condition, NearestDocument, RerankingShape
 from ragdrop.domain.answers import AbstainReason
@@ -160,6 +161,7 @@ class Answered(Condition):
         default=[], description="The closest passages, where nothing answers. Nothing confirms that they do."
     )
     nearest: list[NearestDocument] = Field(default=[], description="The closest documents, where nothing answers.")
+    table: TableProofShape | None = Field(default=None, description="How it was computed, where it comes from a table.")
     answer_id: str | None = Field(description="Of the receipt, stored 30 days.")
 
 

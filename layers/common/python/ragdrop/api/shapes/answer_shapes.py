@@ -204,6 +204,21 @@ Cost = Annotated[
 ]
 
 
+class TableProofShape(BaseModel):
+    """How an answer was computed from the cells of a table."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    value: str = Field(description="The answer, with its unit, or the texts of a list.")
+    number: str | None = Field(description="The answer as a decimal number; null where it is none.")
+    path: str = Field(description="The path of the table's document; empty for the table of a vault's documents.")
+    range: str = Field(description="The table without its header, such as `Budget!A2:C40`.")
+    cells: list[str] = Field(description="The cells that were read, at most 1,000, such as `Budget!B2`.")
+    rows_used: int = Field(description="How many rows gave the answer.")
+    rows_total: int = Field(description="How many rows there are, totals not counted.")
+    expression: str = Field(description="What was computed.")
+
+
 class AskResponse(Flags):
     """An answer and what it stands on."""
 
@@ -236,6 +251,9 @@ class AskResponse(Flags):
     context: str | None = Field(
         default=None, description="All texts in three headed groups, for a model of your own; with `include_context`."
     )
+    table: TableProofShape | None = Field(
+        default=None, description="Where the answer was computed from a table: cells and expression; absent else."
+    )
     debug: AskDebugShape | None = Field(default=None, description="Why the results are what they are; with `debug`.")
 
 
@@ -248,6 +266,8 @@ def ask_response(answer: Answer, request: Request, start_s: float) -> AskRespons
     optional: dict[str, Any] = asked_field(request)
     if answer.retrieval.context is not None:
         optional["context"] = answer.retrieval.context
+    if answer.table is not None:
+        optional["table"] = TableProofShape.model_validate(answer.table)
     if explanation is not None:
         claims = [claim_shape(claim) for claim in answer.claims]
         optional["debug"] = AskDebugShape(**debug_shape(explanation).model_dump(), claims=claims)

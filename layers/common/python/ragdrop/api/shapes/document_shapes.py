@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ragdrop.api.shapes.answer_shapes import TableProofShape
 from ragdrop.api.shapes.fields import (
     At,
     CharCount,
@@ -32,6 +34,7 @@ from ragdrop.api.shapes.fields import (
 from ragdrop.domain.deadlines import rfc3339
 from ragdrop.domain.documents import ContentType, Head, PromotionLevel, Status
 from ragdrop.domain.keys import NAME_PATTERN, DocumentKey
+from ragdrop.tables.cell_values import ColumnKind
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
     from ragdrop.documents.purge import Purged
     from ragdrop.documents.service import KnownDocument, LiveChunks
     from ragdrop.ports.object_store import PresignedForm
+    from ragdrop.tables.answer_tables import TableAnswer
+    from ragdrop.tables.typed import TypedTable
 
 RETENTION = timedelta(days=30)  # the bucket keeps noncurrent versions this long: RetentionDays of the template
 
@@ -200,6 +205,54 @@ class DocumentChunks(Keyed, Replied):
 
     char_count: CharCount
     chunks: list[ChunkPlace] = Field(description="In the order of the text.")
+
+
+class ColumnShape(BaseModel):
+    """A column of a table."""
+
+    name: str = Field(description="Its header, with those above it.")
+    kind: ColumnKind = Field(description="What its cells are.")
+    unit: str = Field(description="The unit or currency of its cells; empty if none, `mixed` if they differ.")
+    unread: int = Field(description="How many cells are of another kind, such as `#REF!`: sums over them are refused.")
+
+
+class TableShape(BaseModel):
+    """A table as typed columns."""
+
+    name: str = Field(description="The heading above it.")
+    range: str = Field(description="Its cells without the header, such as `Budget!A2:C40`.")
+    rows: int = Field(description="Rows without those that are totals.")
+    totals: int = Field(description="Rows that sum up others, which nothing counts.")
+    columns: list[ColumnShape]
+
+
+class DocumentTables(Keyed, Replied):
+    """The tables of the live revision, and with `query` what they answer."""
+
+    tables: list[TableShape] = Field(description="In the order of the text.")
+    answer: TableProofShape | None = Field(default=None, description="The answer to `query`; null where it is refused.")
+    reason: str | None = Field(default=None, description="Why `query` is not answered; null where it is.")
+
+
+def tables_shape(
+    key: DocumentKey, tables: Sequence[TypedTable], request_id: str, answer: TableAnswer | None, *, is_asked: bool
+) -> DocumentTables:
+    """Tables as `GET /documents/…?tables=1` shows them."""
+    shown = [
+        TableShape(
+            name=table.name,
+            range=table.range_of(0, table.row_count - 1),
+            rows=len(table.rows),
+            totals=len(table.totals),
+            columns=[shaped(ColumnShape, each, unread=len(each.unread)) for each in table.columns],
+        )
+        for table in tables
+    ]
+    reason = None if not is_asked else "not_a_table_question" if answer is None else answer.reason
+    is_answered = answer is not None and reason is None
+    number = format(answer.number, "f") if answer is not None and answer.number is not None else None
+    proof = shaped(TableProofShape, answer, number=number) if is_answered else None
+    return DocumentTables(**place_fields(key, request_id), tables=shown, answer=proof, reason=reason)
 
 
 def place_fields(key: DocumentKey, request_id: str) -> dict[str, str]:

@@ -1,0 +1,222 @@
+"""Words of questions and headers: their roots, what they are about, and which of them say nothing."""
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from functools import lru_cache
+
+from groundcheck.sentences import STOP_WORDS, stem, words
+
+Root = Callable[[str], str]
+_IRREGULAR = {
+    "spent": "spend", "sold": "sell", "bought": "buy", "rode": "ride", "ridden": "ride", "paid": "pay",
+    "drove": "drive", "driven": "drive", "ran": "run", "won": "win", "lost": "lose", "swam": "swim", "swum": "swim",
+    "flew": "fly", "flown": "fly", "grew": "grow", "children": "child", "men": "man", "women": "woman",
+    "meter": "metre", "meters": "metre", "kilometers": "kilometre", "drank": "drink", "ate": "eat",
+    "wrote": "write", "written": "write", "owed": "owe", "thrown": "throw", "quantity": "qty", "mean": "average",
+    "avg": "average", "maximum": "max", "minimum": "min", "temperature": "temp", "temperatures": "temp",
+}  # fmt: skip
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of a text in small letters; those with a hyphen are two.
+
+    >>> plain_words("LED-Lampe P-1070")
+    ['led', 'lampe', 'p-1070']
+    """
+    return words(_HYPHEN.sub(" ", text))
+
+
+_HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
+
+
+@lru_cache(maxsize=16_384)
+def english_root(word: str) -> str:
+    """A word without its plain endings, in the present.
+
+    >>> [english_root(word) for word in ("tagged", "tags", "rode", "categories", "swimming")]
+    ['tag', 'tag', 'rid', 'category', 'swim']
+    """
+    cut = stem(_IRREGULAR.get(word, word))
+    if word.endswith(("ed", "ing")) and len(cut) > 3 and cut[-1] == cut[-2] and cut[-1] not in "sz":
+        return cut[:-1]
+    return cut.rstrip("e") if len(cut) > 3 else cut
+
+
+@lru_cache(maxsize=16_384)
+def german_root(word: str) -> str:
+    """A word without the plain endings of German, too.
+
+    >>> german_root("touren"), german_root("tour"), german_root("rechnungen"), german_root("länder")
+    ('tour', 'tour', 'rechnung', 'land')
+    """
+    plain = word.translate(_UMLAUTS)
+    for ending in ("innen", "nen", "en", "er", "es", "e", "n", "s"):
+        if plain.endswith(ending) and len(plain) - len(ending) >= 4:
+            return plain[: -len(ending)]
+    return plain
+
+
+_UMLAUTS = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "ß": "s"})
+
+
+def number_of(text: str) -> Decimal | None:
+    """A number of a question; a comma before three digits separates thousands, any other is decimal.
+
+    >>> number_of("1,000.5"), number_of("2,5"), number_of("80"), number_of("")
+    (Decimal('1000.5'), Decimal('2.5'), Decimal('80'), None)
+    """
+    text = text.strip(".,'").replace("'", "")
+    if re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
+        text = text.replace(",", "")
+    text = text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
+    return Decimal(text) if re.fullmatch(r"-?\d{1,18}(?:\.\d{1,9})?", text) else None
+
+
+def asked_words(question: str) -> list[str]:
+    """The words of a question, signs of currencies and units as words.
+
+    >>> asked_words("Tours longer than 80km for €5, in Anna's list?")
+    ['tours', 'longer', 'than', '80', 'km', 'for', 'eur', '5', 'in', 'anna', 'list']
+    """
+    text = question.casefold().replace("’", "'")
+    for sign, word in (("€", " eur "), ("$", " usd "), ("£", " gbp "), ("%", " percent ")):
+        text = text.replace(sign, word)
+    text = re.sub(r"(?<=[a-zäöüß])'s\b", "", text)
+    text = re.sub(r"(?<![\w-])(\d[\d.,]*)(?=(?:kwh|km|m|kg|g|h|min|mins|hrs?|eur|cm|mm|l|ml|mb|gb|k)\b)", r"\1 ", text)
+    text = re.sub(r"(?<=[^\W\d_])-(?=[^\W\d_])", " ", text)
+    found = re.findall(r"-?\d[\d.,:/'-]*\d(?:st|nd|rd|th)?|[<>]=?|[^\W_]+(?:['./&+-][^\W_]+)*|[^\W_]", text)
+    return [word.rstrip(".,") for word in found]
+
+
+def _roots_of(said: str) -> frozenset[str]:
+    """The roots of words in both languages."""
+    return frozenset(map(english_root, said.split())) | frozenset(map(german_root, said.split()))
+
+
+_CONCEPTS = {
+    "money": "cost price spend spent spending spendings pay paid ausgaben ausgabe kostete zusammengekommen "
+    "expensive expense expenditure charge money cheap costly amount worth bill kosten kostet gekostet "
+    "preis betrag ausgegeben bezahlt gezahlt zahlen teuer",
+    "distance": "long length far distance ridden rode ride riding rides walk walked ran cycle cycled hike hiked drive "
+    "drove driven travel travelled lang weit gefahren strecke",
+    "duration": "long last lasted duration time take took taken lang lange dauer dauert dauerte work worked working "
+    "gearbeitet",
+    "weight": "heavy weigh weighs weight light schwer gewicht",
+    "age": "old young age alt jung",
+    "height": "tall high height elevation hoch",
+    "temperature": "hot warm cold cool temperature kalt",
+    "speed": "fast slow speed schnell langsam",
+    "size": "big large small size area groß klein",
+    "date": "when date day wann datum eingetreten beigetreten begonnen",
+    "place": "where place located take took wo ort",
+    "person": "who whom whose person people did wer wem",
+    "quantity": "sold sell buy bought ordered quantity units pieces stock verkauft gekauft",
+    "score": "score scored points rating rated grade marks",
+}
+CONCEPTS = {name: _roots_of(said) for name, said in _CONCEPTS.items()}
+"""What people ask with, by what it asks about: roots."""
+_HEADERS = {
+    "money": "cost price amount betrag preis kosten eur usd gbp chf spent paid expense fee revenue salary",
+    "distance": "distance km mile length strecke distanz länge kilometer kilometre",
+    "duration": "duration hours minutes time dauer zeit stunden minuten elapsed",
+    "weight": "weight mass gewicht kg",
+    "age": "age alter",
+    "height": "height elevation altitude höhe ascent climb",
+    "temperature": "temperature temp temperatur",
+    "speed": "speed pace geschwindigkeit",
+    "size": "size area fläche größe",
+    "date": "date day datum tag when due",
+    "place": "where place location city town ort stadt venue site country destination address room",
+    "person": "name person who owner assignee member employee author responsible rider driver customer student "
+    "player by wer kunde mitarbeiter teacher guest staff volunteer runner donor reporter",
+    "quantity": "quantity qty units pieces stock bestand sold menge anzahl stück count",
+    "score": "score points goals rating grade mark punkte note tore",
+}
+HEADERS = {name: _roots_of(said) for name, said in _HEADERS.items()}
+"""How columns of it are called: roots."""
+UNITS_OF = {
+    "distance": {"km", "m", "mile"}, "duration": {"h", "minute", "s", "day"}, "weight": {"kg", "g", "tonne", "lb"},
+    "temperature": {"°c", "°f", "degree"}, "speed": {"kmh", "mph"}, "age": {"year"},
+}  # fmt: skip
+_SUPERLATIVES = {
+    "highest largest biggest greatest strongest maximum max most best höchste größte stärkste meisten meiste": (
+        False,
+        "",
+    ),
+    "lowest smallest least weakest minimum min fewest worst niedrigste kleinste wenigsten schwächste": (True, ""),
+    "longest längste": (False, "distance duration"),
+    "shortest kürzeste": (True, "distance duration"),
+    "farthest furthest weiteste": (False, "distance"),
+    "dearest costliest priciest teuerste": (False, "money"),
+    "cheapest billigste günstigste": (True, "money"),
+    "latest newest neueste späteste": (False, "date"),
+    "earliest früheste": (True, "date"),
+    "oldest älteste": (False, "age"),
+    "youngest jüngste": (True, "age"),
+    "heaviest schwerste": (False, "weight"),
+    "lightest leichteste": (True, "weight"),
+    "tallest": (False, "height"),
+    "fastest quickest schnellste": (False, "speed"),
+    "slowest langsamste": (True, "speed"),
+    "hottest warmest wärmste": (False, "temperature"),
+    "coldest coolest kälteste": (True, "temperature"),
+}
+SUPERLATIVES = {word: said for words, said in _SUPERLATIVES.items() for word in words.split()}
+"""Whether a word asks for the least, and of what."""
+_LOWER = (
+    "less fewer lower smaller shorter cheaper lighter younger colder cooler slower under below weniger kürzer billiger "
+    "unter kleiner leichter jünger"
+)
+LOWER = frozenset(_LOWER.split())
+_NEGATIONS = (
+    "not isn't aren't wasn't weren't hasn't haven't don't doesn't didn't without except excluding no never neither "
+    "nicht kein keine ohne außer unlike"
+)
+NEGATIONS = frozenset(_NEGATIONS.split())
+_NOUNS = (
+    "entry row record item line thing note file document page session visit purchase occasion case game match day "
+    "buchung zahlung eintrag rechnung spiel tag"
+)
+NOUNS = _roots_of(_NOUNS)
+"""What people call any row."""
+_VERBS = "take took taken work worked ride rode ridden rides walk run ran cycle hike drive"
+VERBS = _roots_of(_VERBS)
+"""Words that a column may be meant by, and need not."""
+ADJECTIVES = {"expensive": "money", "costly": "money", "recent": "date", "heavy": "weight", "popular": "quantity"}
+COMPARATIVES = {
+    "longer": "distance duration", "shorter": "distance duration", "farther": "distance", "further": "distance",
+    "cheaper": "money", "dearer": "money", "pricier": "money", "heavier": "weight", "lighter": "weight", "older": "age",
+    "younger": "age", "taller": "height", "hotter": "temperature", "warmer": "temperature", "colder": "temperature",
+    "cooler": "temperature", "faster": "speed", "slower": "speed", "länger": "distance duration",
+    "kürzer": "distance duration", "teurer": "money", "billiger": "money", "schwerer": "weight", "älter": "age",
+}  # fmt: skip
+ALIASES = {
+    "rota": "shift work duty schicht", "roster": "shift work duty", "dienstplan": "schicht dienst", "bug": "issue",
+    "league": "game match", "result": "game match race", "fixture": "game match", "spielplan": "spiel",
+    "budget": "budget", "stock": "product article part", "inventory": "product article part", "member": "people",
+}  # fmt: skip
+"""What people say of the rows of a table whose name has a word."""
+_GERMAN = (
+    "durchschnittliche durchschnittlicher durchschnittliches differenz unterschied höchste höchster ganzen "
+    "den dem zwischen wie viele viel wieviel welche welcher welches welchen wer wann der die das ist im für "
+    "und"
+)
+GERMAN = frozenset(_GERMAN.split())
+_FILLERS = (
+    "thing things still yet already ever often fell fall gave gives raised raise finish finished live lives "
+    "lived come comes came stand stands together all whole entire noch schon jemals ganzen ganze ganzes jahr "
+    "year einem hoch hohe kam kommt kommen liegt lag waren war gab zusammen meisten got gets left remaining "
+    "eingekauft gekauft buy zwischen list show give name tell me please find get see each every any entry "
+    "entries row rows record records item items table sheet file spreadsheet csv value values there much many "
+    "did have has had been being was were make made happen happened one ones only just exactly currently "
+    "recorded listed marked called named mentioned shown during within than same used taken place put go goes "
+    "went need needed us we our my i they their it its his her s t re m between both including included "
+    "belong belongs contain contains hold following respective current time times who whose what which when "
+    "where how long far old more most least other ist sind der die das den dem des ein eine einen einer im in "
+    "am an von vom für mit und oder hat haben hatte wurde wurden wird werden wie viel viele welche welcher "
+    "welches welchen wer wann wo zeige nenne alle es per by wir ich unser unsere mein meine gibt auf bei zu "
+    "zum zur aus als sich man pro je nach kostet"
+)
+FILLERS = STOP_WORDS | frozenset(_FILLERS.split())
+"""Words that need no place in a plan."""
