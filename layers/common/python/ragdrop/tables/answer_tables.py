@@ -13,6 +13,7 @@ from ragdrop.tables.plans import PlanResult, Refusal, RefusedPlanError, run_plan
 from ragdrop.tables.typed import TypedTable
 
 MAX_CELLS = 1_000  # that an answer names; the range says the rest
+MARGIN = 1.5  # by which the table that answers must fit better than those of other documents
 MAX_LISTED = 50  # texts of a list that the value holds; `rows` has all
 
 
@@ -75,8 +76,8 @@ def answer_from_tables(question: str, tables: Sequence[TypedTable], today: date)
     found.sort(key=lambda each: -each[0])
     answers: list[TableAnswer] = []
     for score, table, candidates in found:
-        if score < found[0][0]:
-            break
+        if score < found[0][0] - (MARGIN if table.path != found[0][1].path else 0):
+            continue
         answers += _answers(table, candidates)
     given = [each for each in answers if not each.abstained]
     if not given:

@@ -31,7 +31,7 @@ _THAN = (
     + r")(?: (?P<adjective>expensive|costly))? (?:than|als)"
 )
 _BOUNDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(rf"(?<!\S){pattern}(?!\S)"), sign)
+    (re.compile(rf"(?<!\S)(?:{pattern})(?!\S)"), sign)
     for pattern, sign in (
         (rf"(?:no|not) {_THAN} {_NUMBER}", "not"),
         (rf"{_THAN} {_NUMBER}", "than"),
@@ -46,7 +46,7 @@ _BOUNDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )
 _FOLDS: tuple[tuple[re.Pattern[str], Operation | str], ...] = tuple(
-    (re.compile(rf"(?<!\S){pattern}(?!\S)"), fold)
+    (re.compile(rf"(?<!\S)(?:{pattern})(?!\S)"), fold)
     for pattern, fold in (
         (r"how many (?:different|distinct|unique)|wie viele (?:verschiedene|unterschiedliche)", "distinct"),
         (r"(?:the )?number of (?:different|distinct|unique)", "distinct"),
@@ -114,11 +114,11 @@ class Bound:
 
     low: Decimal | None
     high: Decimal | None
-    strict: bool
-    unit: str
-    concepts: tuple[str, ...]
     start: int
     end: int
+    strict: bool = False
+    unit: str = ""
+    concepts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,7 @@ class Asked:
     fold: str = ""  # count, distinct, sum, mean, or empty
     fold_end: int = 0
     superlative: tuple[bool, tuple[str, ...]] | None = None  # whether the least, and which concepts
+    superlative_end: int = 0
     said_most: bool = False
     first: int | None = None
     periods: tuple[Period, ...] = ()
@@ -197,7 +198,7 @@ class _Reader:
         word = parts.get("word") or ""
         concepts = tuple(COMPARATIVES.get(word, "money" if parts.get("adjective") else "").split())
         low, high, strict = _ends(sign, word, number, number_of(parts.get("m") or ""))
-        return Bound(low, high, strict, unit, concepts, place[0], end)
+        return Bound(low, high, place[0], end, strict, unit, concepts)
 
     def _is_date(self, match: re.Match[str]) -> bool:
         word = match.groupdict().get("word") or ""
@@ -292,11 +293,9 @@ class _Reader:
             day, end = self._day(end), end + 1
         year_at = end + (self._word(end) in {"of", "in"})
         year = self._year_at(year_at)
-        if self._word(month_at) in {"may", "march", "mar", "dec", "sep"} and day is None and year is None:
-            if self._word(at - 1) not in _BEFORE_MONTH or (
-                self._word(month_at) == "may" and self._word(end) in {"be", "i", "we"}
-            ):
-                return None
+        is_bare = self._word(month_at) in {"may", "march", "mar", "dec", "sep"} and day is None and year is None
+        if is_bare and (self._word(at - 1) not in _BEFORE_MONTH or self._word(end) in {"be", "i", "we"}):
+            return None
         if day is not None and not 1 <= day <= 31:
             return None
         return Moment(year, month, day), end if year is None else year_at + 1
@@ -387,7 +386,9 @@ def read_question(question: str, today: date) -> Asked | None:
             if place is not None:
                 fold, fold_end = fold or name, fold_end or place[1]
     first = _first(reader)
-    superlative, said_most = _superlative(reader, counted=fold in {"count", "distinct"})
+    superlative, said_most, superlative_end = _superlative(reader, folded=bool(fold))
+    if superlative is None and first and not {"top", "bottom"}.isdisjoint(words):
+        superlative = "bottom" in words, ()
     group = next((found for found in _GROUP.finditer(text) if reader.used.isdisjoint(range(*reader.span(found)))), None)
     negated = frozenset(at for at, word in enumerate(words) if word in NEGATIONS)
     reader.used.update(negated)
@@ -398,6 +399,7 @@ def read_question(question: str, today: date) -> Asked | None:
         fold,
         fold_end,
         superlative,
+        superlative_end,
         said_most,
         first,
         tuple(periods),
@@ -436,20 +438,20 @@ def _least_or_most(word: str) -> tuple[bool, str] | None:
     return None
 
 
-def _superlative(reader: _Reader, *, counted: bool) -> tuple[tuple[bool, tuple[str, ...]] | None, bool]:
-    """Whether the least is asked for, by which concepts, and whether a bare `most` or `least` says so."""
+def _superlative(reader: _Reader, *, folded: bool) -> tuple[tuple[bool, tuple[str, ...]] | None, bool, int]:
+    """Whether the least is asked for, by which concepts; whether a bare `most` or `least` says so; where it ends."""
     for at, word in enumerate(reader.words):
         said = None if at in reader.used else _least_or_most(word)
-        if said is None or (counted and word in {"minimum", "maximum", "min", "max"}):
+        if said is None or (folded and word in {"minimum", "maximum", "min", "max"}):
             continue
         least, concepts = said
         behind = reader.words[at + 1] if at + 1 < len(reader.words) else ""
         reader.used.add(at)
         if word in {"most", "least"} and behind in ADJECTIVES:
             reader.used.add(at + 1)
-            return (least, (ADJECTIVES[behind],)), False
-        return (least, tuple(concepts.split())), word in {"most", "least", "fewest", "meisten", "wenigsten"}
-    return None, False
+            return (least, (ADJECTIVES[behind],)), False, at + 2
+        return (least, tuple(concepts.split())), word in {"most", "least", "fewest", "meisten", "wenigsten"}, at + 1
+    return None, False, 0
 
 
 _CONCEPT_ASKED: tuple[tuple[str, str], ...] = (

@@ -1,7 +1,7 @@
 """Read the cells of a column as numbers, amounts, dates, durations or booleans, by the habits of the whole column."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -42,9 +42,14 @@ _SPOKEN = re.compile(
     r"(?:(\d+(?:[.,]\d+)?) ?(?:m|mins?|minutes?|minuten?|') ?)?(?:(\d+(?:[.,]\d+)?) ?(?:s|secs?|seconds?|sek) ?)?"
 )
 LASTS = re.compile(
-    r"duration|length|time spent|elapsed|dauer|lasted|took|hours|laufzeit|moving|running time|pace", re.I
+    r"m+:ss|duration|length|time spent|elapsed|dauer|lasted|took|hours|laufzeit|moving|running time|pace", re.I
 )
 DAY_S = 86_400
+
+
+_ERROR = re.compile(r"#[A-Z/0]{2,8}[!?]?")  # of a formula
+Counts = Mapping[str, int]
+"""Texts of cells, and how many cells have each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +108,17 @@ def unit_name(text: str) -> str:
     return CURRENCIES.get(text) or own.get(text) or UNITS.get(text, "")
 
 
-def read_column(name: str, texts: Sequence[str], *, comma: bool | None) -> ReadColumn:
-    """The kind of a column of distinct *texts* under the header *name*; *comma* says how its neighbours write decimals.
+def read_column(name: str, texts: Counts, *, comma: bool | None) -> ReadColumn:
+    """The kind of a column of *texts*, with their counts, under the header *name*.
+
+    *comma* says how its neighbours write decimals.
 
     A column is of a kind if at least nine of ten of its cells are.  A cell that is of no kind, such as `#REF!`, is
     unread: what would need it is refused.
 
-    >>> read_column("Betrag", ["1.234,50 €", "7,00 €"], comma=None).values
+    >>> read_column("Betrag", {"1.234,50 €": 1, "7,00 €": 1}, comma=None).values
     {'1.234,50 €': Decimal('1234.50'), '7,00 €': Decimal('7.00')}
-    >>> read_column("paid", ["yes", "no"], comma=None).kind, read_column("day", ["3.5.1890"], comma=None).kind
+    >>> read_column("paid", {"yes": 2, "no": 1}, comma=None).kind, read_column("day", {"3.5.1890": 1}, comma=None).kind
     ('boolean', 'date')
     """
     filled = [text for text in texts if text.casefold() not in EMPTY]
@@ -123,15 +130,18 @@ def read_column(name: str, texts: Sequence[str], *, comma: bool | None) -> ReadC
 
 
 def _mostly(
-    kind: ColumnKind, filled: Sequence[str], texts: Sequence[str], parse: Callable[[str], int | None]
+    kind: ColumnKind, filled: Sequence[str], texts: Counts, parse: Callable[[str], int | None]
 ) -> ReadColumn | None:
     values: dict[str, Decimal | int | None] = dict.fromkeys(texts)
     values |= {text: parse(text) for text in filled}
     unread = frozenset(text for text in filled if values[text] is None)
-    return ReadColumn(kind, "", values, {}, unread) if filled and len(unread) * 10 <= len(filled) else None
+    wrong = sum(texts[text] for text in unread if not _ERROR.fullmatch(text))
+    errors = sum(texts[text] for text in unread) - wrong
+    right = sum(texts[text] for text in filled) - errors
+    return ReadColumn(kind, "", values, {}, unread) if right > wrong and wrong * 10 <= right else None
 
 
-def _booleans(_name: str, filled: Sequence[str], texts: Sequence[str]) -> ReadColumn | None:
+def _booleans(_name: str, filled: Sequence[str], texts: Counts) -> ReadColumn | None:
     folded = {text: text.casefold().strip() for text in texts}
     if not filled or not all(folded[text] in _TRUE | _FALSE for text in filled):
         return None
@@ -142,7 +152,7 @@ def _booleans(_name: str, filled: Sequence[str], texts: Sequence[str]) -> ReadCo
     return ReadColumn("boolean", "", values, {})
 
 
-def _durations(name: str, filled: Sequence[str], texts: Sequence[str]) -> ReadColumn | None:
+def _durations(name: str, filled: Sequence[str], texts: Counts) -> ReadColumn | None:
     clocks = [found for text in filled[:10_000] if (found := _CLOCK.fullmatch(text))]
     longest = max((int(found[1]) for found in clocks), default=0)
     is_time = re.search(r"(?i)\btime\b|zeit\b", name) is not None and not re.search(
@@ -170,7 +180,7 @@ def _durations(name: str, filled: Sequence[str], texts: Sequence[str]) -> ReadCo
     return _mostly("duration", filled, texts, seconds) if mixed else None
 
 
-def _dates(_name: str, filled: Sequence[str], texts: Sequence[str]) -> ReadColumn | None:
+def _dates(_name: str, filled: Sequence[str], texts: Counts) -> ReadColumn | None:
     parts = [found for text in filled[:10_000] if (found := _PARTS.fullmatch(text)) and len(found[1]) < 3]
     day_first = any(int(found[1]) > 12 for found in parts) or all(found[2] == "." for found in parts)
     month_first = any(int(found[3]) > 12 for found in parts)
@@ -235,7 +245,7 @@ def decimal_comma(texts: Sequence[str]) -> bool | None:
     return None if votes[True] == votes[False] else votes[True] > votes[False]
 
 
-def _numbers(name: str, filled: Sequence[str], texts: Sequence[str], *, comma: bool | None) -> ReadColumn | None:
+def _numbers(name: str, filled: Sequence[str], texts: Counts, *, comma: bool | None) -> ReadColumn | None:
     own = decimal_comma(filled)
     decimals = bool(comma) if own is None else own
     units: dict[str, str] = {}

@@ -53,6 +53,7 @@ class _Matcher(WordMatcher):
         self._concepts()
         self._titles()
         self._equalities()
+        self._empties()
         self._parts_of_values()
         rest = [at for at in range(len(asked.words)) if not self._is_small(at)]
         self._bounds()
@@ -87,6 +88,8 @@ class _Matcher(WordMatcher):
             and self.table.columns[each.column].kind == "text"
         }
         free = label | names | behind | (dates if plan.operation == "count" else set())
+        if self.asked.first is not None and plan.first != self.asked.first:
+            return False
         return all(not needed.isdisjoint(read | free) for needed in self.found.needs)
 
     def _first_text(self) -> int | None:
@@ -143,7 +146,7 @@ class _Matcher(WordMatcher):
         if group is not None:
             yield from self._grouped(filters, *group)
         elif asked.superlative is not None:
-            yield from self._extremes(filters, *asked.superlative)
+            yield from self._extremes(filters)
         elif asked.fold in {"count", "distinct"}:
             yield from self._counts(filters)
         elif asked.fold in {"sum", "mean"}:
@@ -174,23 +177,20 @@ class _Matcher(WordMatcher):
         for column in measures:
             yield Plan(operation, filters, column, group=group, by="month" if by == "month" else "year" if by else "")
 
-    def _extremes(
-        self,
-        filters: tuple[RowFilter, ...],
-        least: bool,  # noqa: FBT001
-        concepts: tuple[str, ...],
-    ) -> Iterator[Plan]:
+    def _extremes(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
         asked, table = self.asked, self.table
+        least, concepts = asked.superlative or (False, ())
         filtered = {each.column for each in filters}
         requested = [each for each in self._requested() if each not in filtered]
         requested = requested or [at for name in asked.concepts for at in self.vocabulary.of_concept(name)][:1]
         repeats = [at for at in requested if _repeats(table, at)]
         first = asked.first or 1
-        if asked.said_most and repeats and not self._has_measure():
+        is_counted = asked.superlative_end < len(asked.words) and asked.superlative_end in self.found.used
+        if asked.said_most and repeats and is_counted and not self._has_measure():
             yield Plan("count", filters, group=repeats[0], first=first, ascending=least)
             return
         for measure in self._ordered_by(concepts):
-            if concepts == ("money",) and _has_both_signs(table, measure):
+            if (concepts == ("money",) or asked.said_most) and _has_both_signs(table, measure):
                 raise RefusedPlanError("ambiguous")
             if (concepts, table.columns[measure].kind) in {(("age",), "date"), (("speed",), "duration")}:
                 least = not least
@@ -225,16 +225,24 @@ class _Matcher(WordMatcher):
             if self.asked.superlative and self.asked.superlative[0]
             else ("max", "high", "highest")
         )
+        totals = [at for at in options if "total" in self.vocabulary.headers[at]]
+        if len(options) > 1 and len(totals) == 1 and not named:
+            return totals
         own = [at for at in options if not set(words).isdisjoint(self.vocabulary.headers[at])]
         return own if len(own) == 1 else options
 
     def _asks_value(self, measure: int, names: list[int]) -> bool:
         """Whether a superlative asks for the number itself, not for what has it."""
         asked = self.asked
-        is_named = any(each.column == measure for each in self.found.named)
+        is_bare = asked.superlative is not None and not asked.superlative[1]
+        ends = range(asked.superlative_end, asked.superlative_end + (3 if is_bare else 1))
+        is_next = any(
+            each.column == measure and (each.start in ends or asked.words[each.start - 1] == "in")
+            for each in self.found.named
+        )
         by_concept = any(measure in self.vocabulary.of_concept(name) for name in asked.concepts)
-        is_bare = is_named or (asked.superlative is not None and not asked.superlative[1])
-        return by_concept or asked.wants == "how much" or (asked.wants == "what" and not names and is_bare)
+        asks = is_next or (is_bare and not names)
+        return by_concept or asked.wants == "how much" or (asked.wants == "what" and asks)
 
     def _shown(self, requested: Sequence[int], measure: int) -> int | None:
         by_concept = [at for name in self.asked.concepts for at in self.vocabulary.of_concept(name) if at != measure]
@@ -269,7 +277,8 @@ class _Matcher(WordMatcher):
         if asked.wants in {"who", "when", "where"} and not by_concept and not (requested and asked.wants == "who"):
             raise RefusedPlanError("no_column")
         if asked.wants in {"which", "list", "who"}:
-            options = requested or by_concept or numeric or ([table.label] if table.label is not None else [])
+            named_rows = [at for at in (table.row_name, table.label) if at is not None][:1]
+            options = requested or by_concept or numeric or named_rows
             if asked.wants == "list" and not requested and numeric:
                 options = numeric
         else:

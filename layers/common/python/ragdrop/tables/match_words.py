@@ -232,9 +232,18 @@ class WordMatcher:
             if number is None:
                 continue
             self.found.used.update(range(named.end, place + 1))
-            bound = Bound(number, number, False, "", (), named.start, named.end)  # noqa: FBT003
+            bound = Bound(number, number, named.start, named.end)
             self.found.filters.append((named.start, [self._bounded(bound, named.column)]))
             self.found.named.remove(named)
+
+    def _empties(self) -> None:
+        """Columns of dates that `not` stands before: bugs that are not closed have an empty cell there."""
+        for named in list(self.found.named):
+            column = self.table.columns[named.column]
+            if column.kind == "date" and self._is_negated(named.start):
+                said = RowFilter(named.column, f"{column.name} is empty", frozenset({column.missing}))
+                self.found.filters.append((named.start, [said]))
+                self.found.named.remove(named)
 
     def _number_behind(self, at: int) -> tuple[Decimal | None, int]:
         place = at + (self.asked.words[at : at + 1] in (["of"], ["is"], ["von"], ["="], ["no"], ["nr"]))
@@ -275,7 +284,8 @@ class WordMatcher:
             word = behind_unknown[0]
             if word not in FILLERS:
                 return []
-        return by_concept or by_measure or ([] if bound.concepts and not bound.unit else numeric)
+        bare = [at for at in numeric if bound.unit or not self.table.columns[at].unit]
+        return by_concept or by_measure or ([] if bound.concepts and not bound.unit else bare)
 
     def _bounded(self, bound: Bound, at: int) -> RowFilter:
         column = self.table.columns[at]

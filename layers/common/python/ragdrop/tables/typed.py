@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -192,6 +192,15 @@ class TypedTable:
         dates = [at for at, column in enumerate(self.columns) if column.kind == "date"]
         return next(iter([*distinct, *texts, *dates]), None)
 
+    @cached_property
+    def row_name(self) -> int | None:
+        """The column that tells rows apart in a list: the label, or dates where labels repeat and dates do not."""
+        days = [at for at, column in enumerate(self.columns) if column.kind == "date"]
+        apart = [at for at in days if self.columns[at].distinct * 10 >= self.row_count * 8]
+        if self.label is None or self.columns[self.label].distinct * 10 >= self.row_count * 8:
+            return self.label
+        return next(iter([*apart, self.label]))
+
 
 def _is_numbered(column: TypedColumn) -> bool:
     """Whether the texts of a column are plain numbers, such as those of articles: they name nothing for people."""
@@ -309,7 +318,7 @@ def _split_rows(lines: Sequence[str]) -> list[list[str]]:
     return [line[2:-2].split(" | ") if is_plain(line) else split_row(line) for line in lines]
 
 
-def _named_totals(texts: Sequence[Sequence[str]], distinct: Sequence[Mapping[str, None]]) -> list[int]:
+def _named_totals(texts: Sequence[Sequence[str]], distinct: Sequence[Mapping[str, int]]) -> list[int]:
     """The rows whose first filled cell is named like a total."""
     names = {
         cell
@@ -333,19 +342,19 @@ def _columns(
         texts: list[list[str]] = [list(column) for column in islice(zip(*rows, strict=False), width)]
     else:
         texts = [[row[at] if at < len(row) else "" for row in rows] for at in range(width)]
-    distinct = [dict.fromkeys(column) for column in texts]
+    distinct = [Counter(column) for column in texts]
     named = _named_totals(texts, distinct)
     for at in named:  # the name of a total in a column of dates or numbers is none of its cells
         label = next(column for column in range(width) if texts[column][at])
         if not any(_TOTAL.fullmatch(text) is None and not re.search(r"\d", text) for text in texts[label][:50] if text):
             texts[label][at] = ""
-    distinct = [dict.fromkeys(column) for column in texts] if named else distinct
-    votes = [decimal_comma(list(each)[:1_000]) for each in distinct]
+    distinct = [Counter(column) for column in texts] if named else distinct
+    votes = [decimal_comma(list(islice(each, 1_000))) for each in distinct]
     comma = True if True in votes and False not in votes else False if False in votes and True not in votes else None
     columns = []
     for at in range(width):
         parts = dict.fromkeys(row[at].strip() for row in headers if at < len(row) and row[at].strip())
-        columns.append(_column(" ".join(parts) or f"column {at + 1}", texts[at], list(distinct[at]), comma=comma))
+        columns.append(_column(" ".join(parts) or f"column {at + 1}", texts[at], distinct[at], comma=comma))
     return tuple(_in_currency(columns)), named
 
 
@@ -369,13 +378,13 @@ def _in_currency(columns: Sequence[TypedColumn]) -> Sequence[TypedColumn]:
     ]
 
 
-def _text_column(name: str, cells: Sequence[str], distinct: Sequence[str]) -> TypedColumn:
+def _text_column(name: str, cells: Sequence[str], distinct: Mapping[str, int]) -> TypedColumn:
     codes = {text: code for code, text in enumerate(text for text in distinct if text)}
     keys = packed_keys(list(map(codes.get, cells)))
     return TypedColumn(name, "text", unit_in(name), keys, 0, tuple(codes))
 
 
-def _column(name: str, cells: Sequence[str], distinct: Sequence[str], *, comma: bool | None) -> TypedColumn:
+def _column(name: str, cells: Sequence[str], distinct: Mapping[str, int], *, comma: bool | None) -> TypedColumn:
     found = read_column(name, distinct, comma=comma)
     if found.kind == "text":
         return _text_column(name, cells, distinct)

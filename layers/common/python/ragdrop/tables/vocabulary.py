@@ -206,7 +206,7 @@ GERMAN = frozenset(_GERMAN.split())
 _FILLERS = (
     "thing things still yet already ever often fell fall gave gives raised raise finish finished live lives "
     "lived come comes came stand stands together all whole entire noch schon jemals ganzen ganze ganzes jahr "
-    "year einem hoch hohe kam kommt kommen liegt lag waren war gab zusammen meisten got gets left remaining "
+    "year einem hoch hohe kam kommt kommen liegt lag waren war gab zusammen meisten got gets "
     "eingekauft gekauft buy zwischen list show give name tell me please find get see each every any entry "
     "entries row rows record records item items table sheet file spreadsheet csv value values there much many "
     "did have has had been being was were make made happen happened one ones only just exactly currently "
@@ -216,7 +216,7 @@ _FILLERS = (
     "where how long far old more most least other ist sind der die das den dem des ein eine einen einer im in "
     "am an von vom für mit und oder hat haben hatte wurde wurden wird werden wie viel viele welche welcher "
     "welches welchen wer wann wo zeige nenne alle es per by wir ich unser unsere mein meine gibt auf bei zu "
-    "zum zur aus als sich man pro je nach kostet"
+    "zum zur aus als sich man pro je nach kostet wohnen wohnt ging gehen geht any use uses play plays bring brought"
 )
 FILLERS = STOP_WORDS | frozenset(_FILLERS.split())
 """Words that need no place in a plan."""

@@ -223,7 +223,7 @@ class TableShape(BaseModel):
     range: str = Field(description="Its cells without the header, such as `Budget!A2:C40`.")
     rows: int = Field(description="Rows without those that are totals.")
     totals: int = Field(description="Rows that sum up others, which nothing counts.")
-    columns: list[ColumnShape]
+    columns: list[ColumnShape] = Field(description="Left to right.")
 
 
 class DocumentTables(Keyed, Replied):
