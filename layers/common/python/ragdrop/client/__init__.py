@@ -140,7 +140,7 @@ class RagdropClient:
 
     def tables(self, vault: str, path: str, query: str | None = None) -> Reply:
         """The tables of a document as typed columns, and what they answer to *query*."""
-        return self._connection.send("GET", document_route(vault, path), params=given(tables="1", query=query))
+        return self._connection.send("GET", f"{document_route(vault, path)}/tables", params=given(query=query))
 
     def history(
         self, vault: str, path: str, *, changes: bool = False, limit: int | None = None, cursor: str | None = None

@@ -204,8 +204,7 @@ class DocumentService:
 
         Raises DocumentNotFoundError: nothing of the document is live.
         """
-        self._check_scope(caller, key)
-        head = self.registry.head(key)
+        head = self._head(caller, key)
         if head is None or head.live_revision is None:
             raise _not_found(key)
         return self.revisions.tables(key, head.live_revision)

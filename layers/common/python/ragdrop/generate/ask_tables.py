@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from itertools import islice
+from typing import TypeVar
 
 from ragdrop.domain.answers import (
     Answer,
@@ -32,7 +33,7 @@ from ragdrop.domain.retrieval import FoundDocument, Query, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.ingest.revision_store import RevisionStore, StoredRevision
 from ragdrop.ports.search_services import SearchableRegistry
-from ragdrop.query.view import LiveView, ResolveQueryView, View
+from ragdrop.query.view import ResolveQueryView
 from ragdrop.tables.answer_tables import TableAnswer, answer_from_tables
 from ragdrop.tables.asked import read_question
 from ragdrop.tables.typed import TypedTable, split_row, table_of_records
@@ -145,34 +146,31 @@ class AskTables:
         if replace(query, text="", vaults=()) != replace(_PLAIN, **_free_of(query)):
             return []
         view = self._resolve_view(query, caller, deadline, None)
-        if not isinstance(view, LiveView):
-            return []
         counts = view.change_counts(caller.tenant, deadline)
         cached = self._lists.get((caller.tenant, vaults), now_s=self._clock())
-        if cached is not None and cached[0] == counts:
-            return cached[1]
-        found = self._read_list(caller, vaults, view, deadline)
-        self._lists.put((caller.tenant, vaults), (counts, found), now_s=self._clock())
-        return found
+        if cached is None or cached[0] != counts:
+            cached = counts, self._read_list(caller.tenant, vaults, deadline)
+            self._lists.put((caller.tenant, vaults), cached, now_s=self._clock())
+        heads = {}
+        for batch in _batches([each.key for each in cached[1]]):
+            heads |= view.heads(batch, deadline).found  # of a document that the caller may not read there is none
+        return [each for each in cached[1] if each.key in heads and heads[each.key].live_revision == each.revision]
 
-    def _read_list(self, caller: Caller, vaults: Sequence[str], view: View, deadline: Deadline) -> list[_Listed]:
-        keys: list[DocumentKey] = []
+    def _read_list(self, tenant: str, vaults: Sequence[str], deadline: Deadline) -> list[_Listed]:
+        """The live documents of vaults, of all without any; none if there are too many."""
+        live: list[tuple[DocumentKey, int]] = []
         for vault in vaults or (None,):
             cursor: str | None = None
             while True:
                 page = self._registry.page(
-                    caller.tenant, vault=vault, prefix="", status=Status.INDEXED, cursor=cursor, limit=1_000
+                    tenant, vault=vault, prefix="", status=Status.INDEXED, cursor=cursor, limit=1_000
                 )
-                keys += [head.key for head in page.heads if caller.may_see(head.key.vault)]
+                live += [(head.key, head.live_revision) for head in page.heads if head.live_revision is not None]
                 cursor = page.cursor
-                if len(keys) > MAX_LISTED:
+                if len(live) > MAX_LISTED:
                     return []
                 if cursor is None:
                     break
-        live: list[tuple[DocumentKey, int]] = []
-        for batch in _batches(keys):
-            heads = view.heads(batch, deadline).found
-            live += [(key, head.live_revision) for key, head in heads.items() if head.live_revision is not None]
         details = {
             (each.key, each.revision): each.facts
             for batch in _batches(live)
@@ -218,6 +216,7 @@ class AskTables:
 
 
 _PLAIN = Query("")
+Item = TypeVar("Item")
 
 
 def _free_of(query: Query) -> dict[str, object]:
@@ -228,7 +227,7 @@ def _free_of(query: Query) -> dict[str, object]:
     return {name: getattr(query, name) for name in names}
 
 
-def _batches(items: Sequence[object], size: int = 100) -> Iterator[Sequence[object]]:
+def _batches(items: Sequence[Item], size: int = 100) -> Iterator[Sequence[Item]]:
     return (items[at : at + size] for at in range(0, len(items), size))
 
 

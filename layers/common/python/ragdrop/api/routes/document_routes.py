@@ -58,7 +58,7 @@ PATH = "/documents/{vault}/{path:path}"
 _SPAN = re.compile(r"(\d{1,9})-(\d{1,9})")
 Word = Annotated[str | None, Field(max_length=900)]
 Flag = Annotated[int, Field(ge=0, le=1)]
-Shown = DocumentRecord | DocumentText | DocumentChunks | DocumentTables
+Shown = DocumentRecord | DocumentText | DocumentChunks
 
 
 async def raw_body(request: Request) -> bytes:
@@ -110,8 +110,6 @@ class ReadParameters(BaseModel):
     version: Annotated[str | None, Field(max_length=1_024)] = None
     content: Annotated[int, Field(ge=0, le=1, description="1: the parsed text instead of the record.")] = 0
     chunks: Annotated[int, Field(ge=0, le=1, description="1: where the chunks of the live revision are.")] = 0
-    tables: Annotated[int, Field(ge=0, le=1, description="1: the tables of the live revision.")] = 0
-    query: Annotated[str | None, Field(max_length=1_000, description="With `tables`: what they are asked.")] = None
     span: Annotated[str | None, Field(pattern=_SPAN.pattern, max_length=20)] = None
 
     @property
@@ -166,10 +164,25 @@ def _add_reading(router: APIRouter, keep: Callable[[], DocumentService], reader:
         attributes = {name.removeprefix(ATTRIBUTE): value for name, value in given.items()}
         return list_of(keep(), who, asked, attributes, request.state.request_id)
 
+    @router.get(f"{PATH}/tables", summary="Read a document's tables, or ask them")
+    def get_tables(
+        request: Request,
+        vault: str,
+        path: str,
+        who: Annotated[Caller, Depends(reader)],
+        query: Annotated[str | None, Query(min_length=1, max_length=1_000, description="What they are asked.")] = None,
+    ) -> DocumentTables:
+        """The tables of the live revision as typed columns; with `query` what they answer, by their cells alone."""
+        _only(request, {"query"})
+        key = DocumentKey.checked(who.tenant, vault, path)
+        tables = keep().tables(who, key)
+        given = answer_from_tables(query, tables, datetime.now(UTC).date()) if query else None
+        return tables_shape(key, tables, request.state.request_id, given, is_asked=query is not None)
+
     @router.get(
         PATH,
-        response_model=DocumentRecord | DocumentText | DocumentChunks | DocumentTables,
-        summary="Read a document's record, text, chunks or tables",
+        response_model=DocumentRecord | DocumentText | DocumentChunks,
+        summary="Read a document's record, text or chunks",
     )
     def get_document(
         request: Request,
@@ -179,12 +192,11 @@ def _add_reading(router: APIRouter, keep: Callable[[], DocumentService], reader:
         response: Response,
         asked: Annotated[ReadParameters, Query()],
         if_none_match: IfNoneMatch = None,
-    ) -> DocumentRecord | DocumentText | DocumentChunks | DocumentTables | Response:
+    ) -> DocumentRecord | DocumentText | DocumentChunks | Response:
         """The record; with `content=1` or `span=start-end` the parsed text of the live revision.
 
         With `version` beside these that S3 version's text, for 30 days after it was replaced.  With `chunks=1` the
-        places of the live revision's chunks, of those in `span` if it is given.  With `tables=1` its tables as typed
-        columns, and with `query` what they answer, by their cells alone.
+        places of the live revision's chunks, of those in `span` if it is given.
         """
         _only(request, set(ReadParameters.model_fields))
         key = DocumentKey.checked(who.tenant, vault, path)
@@ -291,19 +303,13 @@ def read_document(
     request: Request,
     response: Response,
     if_none_match: str | None,
-) -> DocumentRecord | DocumentText | DocumentChunks | DocumentTables | Response:
+) -> DocumentRecord | DocumentText | DocumentChunks | Response:
     """The record of a document, or of its text what *asked* names; 304 where the caller has it."""
     request_id = request.state.request_id
     if asked.chunks:
         start, end = asked.bounds if asked.span else (0, None)
         shown = chunks_shape(key, keep.chunks(who, key, start=start, end=end), request_id)
         return _unless_known(shown, None, response, if_none_match)
-    if asked.tables:
-        tables = keep.tables(who, key)
-        today = datetime.now(UTC).date()
-        answer = answer_from_tables(asked.query, tables, today) if asked.query else None
-        shown_tables = tables_shape(key, tables, request_id, answer, is_asked=bool(asked.query))
-        return _unless_known(shown_tables, None, response, if_none_match)
     if asked.wants_text:
         return _unless_known(text_of(keep, who, key, asked, request_id), None, response, if_none_match)
     record = record_shape(keep.record(who, key, version_id=asked.version), request_id)

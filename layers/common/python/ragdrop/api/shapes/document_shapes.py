@@ -237,7 +237,7 @@ class DocumentTables(Keyed, Replied):
 def tables_shape(
     key: DocumentKey, tables: Sequence[TypedTable], request_id: str, answer: TableAnswer | None, *, is_asked: bool
 ) -> DocumentTables:
-    """Tables as `GET /documents/…?tables=1` shows them."""
+    """Tables as `GET /documents/…/tables` shows them."""
     shown = [
         TableShape(
             name=table.name,
