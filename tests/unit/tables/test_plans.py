@@ -68,7 +68,8 @@ def test_a_period_keeps_the_rows_between_two_days_or_the_others(
     found = run_plan(Plan("count", (RowFilter(2, "", None, low, high, negated=negated),)), table)
 
     expected = [at for at, (_, _, day, _) in enumerate(rows) if (first <= day <= last) is not negated]
-    assert (list(found.rows), found.number) == (expected, len(expected))
+    assert list(found.rows) == expected
+    assert found.number == len(expected)
 
 
 @given(ROWS)

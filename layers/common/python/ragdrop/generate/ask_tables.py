@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ragdrop.domain.answers import (
     Answer,
@@ -26,7 +26,7 @@ from ragdrop.domain.answers import (
 from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.chunks import Chunk, Hit
 from ragdrop.domain.deadlines import Deadline, seconds_of
-from ragdrop.domain.documents import Facts, Status
+from ragdrop.domain.documents import Facts, Head, Status
 from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import FoundDocument, Query, Retrieval
@@ -105,7 +105,8 @@ class AskTables:
         found = {each.key: each for each in _found(retrieval)}
         listed = {each.key: each for each in self._listed(asked, caller, deadline)}
         sheets = (each for each in listed.values() if each.key.path.lower().endswith(SHEETS))
-        places = [(each.key, each.revision) for each in (*found.values(), *sheets)]
+        places = [(each.key, each.revision) for each in found.values()]
+        places += [(each.key, each.revision) for each in sheets]
         tables: list[TypedTable] = []
         owners: dict[int, tuple[DocumentKey, int]] = {}
         for place in list(dict.fromkeys(places))[:MAX_TABLES]:
@@ -151,10 +152,14 @@ class AskTables:
         if cached is None or cached[0] != counts:
             cached = counts, self._read_list(caller.tenant, vaults, deadline)
             self._lists.put((caller.tenant, vaults), cached, now_s=self._clock())
-        heads = {}
+        heads: dict[DocumentKey, Head] = {}
         for batch in _batches([each.key for each in cached[1]]):
             heads |= view.heads(batch, deadline).found  # of a document that the caller may not read there is none
-        return [each for each in cached[1] if each.key in heads and heads[each.key].live_revision == each.revision]
+        return [
+            each
+            for each in cached[1]
+            if caller.may_see(each.key.vault) and each.key in heads and heads[each.key].live_revision == each.revision
+        ]
 
     def _read_list(self, tenant: str, vaults: Sequence[str], deadline: Deadline) -> list[_Listed]:
         """The live documents of vaults, of all without any; none if there are too many."""
@@ -219,7 +224,7 @@ _PLAIN = Query("")
 Item = TypeVar("Item")
 
 
-def _free_of(query: Query) -> dict[str, object]:
+def _free_of(query: Query) -> dict[str, Any]:
     """What of a query is no filter."""
     names = ("limit", "detail", "mode", "min_relevance", "floor", "include_critical", "follow_links", "apply_boosting",
              "max_linked_docs", "max_link_depth", "expand", "session", "include_context", "allow_fallback", "agent",

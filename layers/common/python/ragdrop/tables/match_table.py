@@ -213,7 +213,7 @@ class _Matcher(WordMatcher):
         """The columns that a superlative may mean."""
         table = self.table
         order = [at for name in concepts for at in self.vocabulary.of_concept(name)]
-        instead = {("age",): "date", ("speed",): "duration"}.get(concepts)
+        instead = {"age": "date", "speed": "duration"}.get(" ".join(concepts))
         order = order or (self.vocabulary.of_concept(instead) if instead else [])
         if concepts and not order:
             raise RefusedPlanError("no_column")

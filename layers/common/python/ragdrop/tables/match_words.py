@@ -134,7 +134,7 @@ class WordMatcher:
                 if size and self._free(at, at + size) and sorted(asked.stems[at : at + size]) == stems:
                     same = [column for column, header in enumerate(headers) if header == stems]
                     self._name(same, at, at + size, 3.0 * size)
-        start, columns = 0, []
+        start, columns = 0, list[int]()
         for at, each in enumerate(asked.stems):
             is_open = self._free(at, at + 1) and asked.words[at] not in FILLERS
             mine = self.vocabulary.with_word(each) if is_open else []
@@ -246,7 +246,7 @@ class WordMatcher:
                 self.found.named.remove(named)
 
     def _number_behind(self, at: int) -> tuple[Decimal | None, int]:
-        place = at + (self.asked.words[at : at + 1] in (["of"], ["is"], ["von"], ["="], ["no"], ["nr"]))
+        place = at + (self.asked.words[at : at + 1] in {("of",), ("is",), ("von",), ("=",), ("no",), ("nr",)})
         if place < len(self.asked.words) and place not in self.found.used:
             return number_of(self.asked.words[place]), place
         return None, place
@@ -274,9 +274,9 @@ class WordMatcher:
         for near in (behind, before[-1:]):
             if near:
                 spans = {(each.start, each.end) for each in near}
-                same = [each for each in named if (each.start, each.end) in spans]
-                self.found.named = [each for each in self.found.named if each not in same or self.asked.fold == "sum"]
-                return sorted({each.column for each in same})
+                about = [each for each in named if (each.start, each.end) in spans]
+                self.found.named = [each for each in self.found.named if each not in about or self.asked.fold == "sum"]
+                return sorted({each.column for each in about})
         by_concept = [at for name in bound.concepts for at in self.vocabulary.of_concept(name) if at in numeric]
         by_measure = [at for at in numeric if at in self.found.measures]
         behind_unknown = self.asked.words[bound.end : bound.end + 1]

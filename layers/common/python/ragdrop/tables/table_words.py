@@ -78,7 +78,8 @@ class TableWords:
     def _is_bare_money(self, at: int) -> bool:
         """Whether a number without a unit is money: the table is a budget, and no column states a currency."""
         column = self.table.columns[at]
-        has_amounts = any(each.kind == "amount" for each in self.table.columns)
+        is_month = any(word in MONTH_NUMBERS for word in words(column.name))
+        has_amounts = not is_month and any(each.kind == "amount" for each in self.table.columns)
         named = {each for each, said in HEADERS.items() if not said.isdisjoint(self.headers[at])}
         title = f"{self.table.path} {self.table.name}"
         return (

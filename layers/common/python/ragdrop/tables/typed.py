@@ -61,7 +61,7 @@ class TypedColumn:
     @cached_property
     def missing(self) -> int:
         """The key of an empty cell: the lowest that fits."""
-        return -(1 << (8 * self.keys.itemsize - 1))
+        return -(1 << (8 * int(self.keys.itemsize) - 1))
 
     @cached_property
     def ends(self) -> tuple[int, int]:
@@ -111,7 +111,7 @@ class TypedColumn:
 
     def value(self, row: int) -> Decimal | date | bool | str | None:
         """The value of a cell; a duration in seconds, of a date only its day."""
-        key = self.keys[row]
+        key: int = self.keys[row]
         if key == self.missing or row in self.unread:
             return None
         match self.kind:
@@ -408,8 +408,8 @@ def packed_keys(keys: Sequence[int | None]) -> Any:
     >>> packed_keys([1, None, 300])
     array('h', [1, -32768, 300])
     """
-    present = set(keys) - {None}
-    low, high = min(present, default=0), max(present, default=0)  # type: ignore[type-var]
+    present = {key for key in set(keys) if key is not None}
+    low, high = min(present, default=0), max(present, default=0)
     for code, bits in (("b", 7), ("h", 15), ("i", 31), ("q", 63)):
         if -(1 << bits) < low and high < 1 << bits:
             missing = -(1 << bits)
