@@ -109,6 +109,8 @@ ROWS = (
     Row(f"GET {PLAN}", "own, its text", (200, 200, 200, 200, 404), "/documents/team/keep/plan.md?content=1"),
     Row(f"GET {PLAN}", ANOTHERS, (404, 404, 404, 404, 404), "/documents/theirs/plan.md"),
     Row(f"GET {PLAN}", "another tenant's, its text", (404,) * 5, "/documents/theirs/plan.md?content=1"),
+    Row(f"GET {PLAN}/tables", OWN, (200, 200, 200, 200, 404), "/documents/team/keep/plan.md/tables"),
+    Row(f"GET {PLAN}/tables", ANOTHERS, (404,) * 5, "/documents/theirs/plan.md/tables"),
     Row(f"GET {PLAN}/history", OWN, (200, 200, 200, 200, 404), "/documents/team/keep/plan.md/history?changes=1"),
     Row(f"GET {PLAN}/history", ANOTHERS, (404,) * 5, "/documents/theirs/plan.md/history?changes=1"),
     Row("GET /changes", OWN, (200, 200, 200, 200, 400), "/changes?vault=team"),

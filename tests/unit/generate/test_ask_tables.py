@@ -1,8 +1,9 @@
 """Ask with tables: what a table says is computed, cited by its rows, and read back."""
 
 from ragdrop.domain.answers import Answer, Question
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.retrieval import Query
+from ragdrop.domain.tenants import Caller
 from tests.world import World
 
 COSTS = """date;item;category;amount
@@ -54,3 +55,42 @@ def test_documents_of_a_vault_are_a_table(world: World) -> None:
     assert answer.table is not None
     assert answer.table.value == "Tiles"
     assert [citation.hit.key.path for citation in answer.citations] == ["tiles.md"]
+
+
+def test_a_table_that_the_caller_may_not_read_answers_nothing(world: World) -> None:
+    world.put("team/.ragdrop.json", '{"access": [{"path": "hr/**", "groups": ["hr"]}]}')
+    world.put("team/hr/costs.csv", COSTS)
+    world.put("team/hr/tiles.md", "---\ntags: [roof]\n---\n# Tiles\nText.")
+    question = Question(Query("How much did the dog cost in August 2026?"))
+    listed = Question(Query("Which notes are tagged roof?"))
+
+    def asked(caller: Caller) -> list[bool]:
+        asks = world.app.generate.ask
+        return [asks(each, caller, Deadline.after(10)).table is not None for each in (question, listed)]
+
+    assert asked(Caller(world.tenant, "reader", groups=("hr",))) == [True, True]
+    assert asked(Caller(world.tenant, "reader")) == [False, False]
+
+
+def test_a_question_as_of_a_moment_reads_the_tables_of_then(world: World) -> None:
+    world.put("team/costs.csv", COSTS)
+    then = rfc3339(world.now_s)
+    world.now_s += 3_600
+    world.put("team/costs.csv", COSTS.replace("80,00", "90,00"))
+    text = "How much did the vet cost?"
+
+    now = ask(world, text).table
+    before = world.app.generate.ask(Question(Query(text, as_of=then)), world.caller, Deadline.after(10)).table
+
+    assert (now and now.value, before and before.value) == ("90.00 EUR", "80.00 EUR")
+
+
+def test_a_streamed_answer_of_a_table_is_text_and_citations_before_the_whole(world: World) -> None:
+    world.put("team/costs.csv", COSTS)
+    asked = Question(Query("How much did the vet cost?"))
+
+    found, text, citation, claim, answer = world.app.generate.ask.stream(asked, world.caller, Deadline.after(10))
+
+    assert isinstance(answer, Answer)
+    assert text == answer.text
+    assert [citation] == answer.citations
