@@ -51,7 +51,7 @@ _FOLDS: tuple[tuple[re.Pattern[str], Operation | str], ...] = tuple(
         (r"how many (?:different|distinct|unique)|wie viele (?:verschiedene|unterschiedliche)", "distinct"),
         (r"(?:the )?number of (?:different|distinct|unique)", "distinct"),
         (
-            r"how many|how often|how many times|wie ?viele|wie oft|(?:the |total )?number of|count(?: of)?|anzahl",
+            r"how many|how often|how many times|wie ?viele[nr]?|wie oft|(?:the |total )?number of|count(?: of)?|anzahl",
             "count",
         ),
         (r"on average|average|mean|im durchschnitt|durchschnitt\w*|im schnitt", "mean"),
@@ -67,6 +67,7 @@ _DIFFERENCE = re.compile(
 _GROUP = re.compile(r"(?<!\S)(?:per|for each|for every|in each|in every|by|each|every|pro|je|nach)(?= (?!\d))")
 _BEFORE = "in during of since until from last this for and between to by before after than or im through every"
 _BEFORE_MONTH = frozenset(_BEFORE.split())  # what stands before a month, not before `may` or `march`
+_FROM = frozenset({"between", "from", "zwischen", "von", "vom"})
 _FIRST = re.compile(r"(?<!\S)(?:top|first|bottom|last|die ersten) (\d{1,3}|[a-z]{3,6})(?!\S)")
 NO_GERMAN_TABLE = re.compile(
     r"(?:ist|sind|hat|haben|kann|darf|muss|soll|warum|wieso|wie (?:kann|geht|mache?|wird)|erkläre)\b"
@@ -217,6 +218,12 @@ class _Reader:
     def periods(self) -> list[Period]:
         found, at = [], 0
         while at < len(self.words):
+            days = None if at in self.used else self._days(at)
+            if days is not None:
+                self.used.update(range(days.start, days.end))
+                found.append(days)
+                at = days.end
+                continue
             read = None if at in self.used else self._moment(at)
             if read is None:
                 at += 1
@@ -230,16 +237,7 @@ class _Reader:
     def _period(self, at: int, moment: Moment, end: int) -> Period:
         before = self.words[at - 1] if at else ""
         joined = self.words[end] if end < len(self.words) else ""
-        if before in {"between", "from", "zwischen", "von", "vom"} and joined in {
-            "and",
-            "to",
-            "until",
-            "till",
-            "through",
-            "und",
-            "bis",
-            "-",
-        }:
+        if before in _FROM and joined in {"and", "to", "until", "till", "through", "und", "bis", "-"}:
             other = self._moment(end + 1)
             if other is not None:
                 first = (
@@ -264,6 +262,14 @@ class _Reader:
             case "until" | "till" | "through" | "bis":
                 return Period(None, moment, at - 1, end)
         return Period(moment, moment, at, end)
+
+    def _days(self, at: int) -> Period | None:
+        """Two days of one month: `from 6 to 10 may`."""
+        first, joined = self._day(at), self._word(at + 1)
+        last = self._named(at + 2) if first is not None and joined in {"to", "and", "-", "bis", "und"} else None
+        if first is None or last is None or last[0].day is None or self._word(at - 1) not in _FROM:
+            return None
+        return Period(Moment(last[0].year, last[0].month, first), last[0], at - 1, last[1])
 
     def _moment(self, at: int) -> tuple[Moment, int] | None:
         for read in (self._written, self._named, self._quarter, self._relative, self._year):

@@ -11,7 +11,7 @@ from ragdrop.tables.match_words import WordMatcher
 from ragdrop.tables.plans import Operation, Plan, Refusal, RefusedPlanError, RowFilter
 from ragdrop.tables.table_words import NUMBERS, is_year
 from ragdrop.tables.typed import TypedTable
-from ragdrop.tables.vocabulary import FILLERS
+from ragdrop.tables.vocabulary import FILLERS, PAYS
 
 _RANKS = frozenset({"year", "jahr", "number", "rank", "place", "pos", "position"})
 MAX_PLANS = 24  # that one question may mean in one table
@@ -151,7 +151,7 @@ class _Matcher(WordMatcher):
             yield from self._counts(filters)
         elif asked.fold in {"sum", "mean"}:
             yield from (Plan(asked.fold, filters, column) for column in self._measures())  # type: ignore[arg-type]
-        elif asked.wants == "how much":
+        elif asked.wants == "how much" or (asked.wants == "what" and not PAYS.isdisjoint(asked.stems)):
             yield from (Plan("sum", filters, column) for column in self._measures())
         else:
             yield from self._lists(filters)
@@ -185,7 +185,8 @@ class _Matcher(WordMatcher):
         requested = requested or [at for name in asked.concepts for at in self.vocabulary.of_concept(name)][:1]
         repeats = [at for at in requested if _repeats(table, at)]
         first = asked.first or 1
-        is_counted = asked.superlative_end < len(asked.words) and asked.superlative_end in self.found.used
+        behind = asked.words[asked.superlative_end : asked.superlative_end + 1]
+        is_counted = bool(behind) and (behind[0] in {"often", "frequently"} or asked.superlative_end in self.found.used)
         if asked.said_most and repeats and is_counted and not self._has_measure():
             yield Plan("count", filters, group=repeats[0], first=first, ascending=least)
             return
@@ -268,30 +269,43 @@ class _Matcher(WordMatcher):
             yield from (Plan("distinct", filters, column) for column in others)
 
     def _lists(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
+        """The first of the columns that may be meant whose list uses all that the question names."""
         asked, table = self.asked, self.table
-        numeric = [each.column for each in self.found.named if table.columns[each.column].kind in NUMBERS]
-        filtered = {each.column for each in filters}
-        requested = [at for at in self._requested() if at not in filtered]
-        by_concept = [at for name in asked.concepts for at in self.vocabulary.of_concept(name)]
-        measured = [at for at in self.found.measures if table.columns[at].kind in NUMBERS]
-        if asked.wants in {"who", "when", "where"} and not by_concept and not (requested and asked.wants == "who"):
-            raise RefusedPlanError("no_column")
-        if asked.wants in {"which", "list", "who"}:
-            named_rows = [at for at in (table.row_name, table.label) if at is not None][:1]
-            options = requested or by_concept or numeric or named_rows
-            if asked.wants == "list" and not requested and numeric:
-                options = numeric
-        else:
-            options = numeric or measured or requested or by_concept
-            if options and options[0] in numeric + measured and not self._is_worded() and _adds(table, options[0]):
-                yield from (Plan("sum", filters, column) for column in dict.fromkeys(options))
-                return
-        if not options and not self._is_worded():
-            amounts = [at for at, column in enumerate(table.columns) if column.kind == "amount"]
-            yield from (Plan("sum", filters, column) for column in amounts[:1] if len(amounts) == 1)
         if not filters and asked.wants not in {"which", "list", "what", "who"}:
             raise RefusedPlanError("no_value")
-        yield from (Plan("list", filters, column, first=asked.first) for column in dict.fromkeys(options[:3]))
+        for options in self._shown_first({each.column for each in filters}):
+            adds = not self._is_worded() and all(_adds(table, column) for column in options)
+            fold: Operation = "sum" if adds else "list"
+            plans = [Plan(fold, filters, column, first=asked.first) for column in dict.fromkeys(options[:3])]
+            plans = [plan for plan in plans if self._uses_all(plan)]
+            if plans:
+                yield from plans
+                return
+
+    def _shown_first(self, filtered: set[int]) -> list[list[int]]:
+        """The columns that a list may show, those that are likely to be meant first; none without any."""
+        asked, table = self.asked, self.table
+        named = [each.column for each in self.found.named]
+        numeric = [at for at in named if table.columns[at].kind in NUMBERS]
+        requested = [at for at in self._requested() if at not in filtered]
+        by_concept = [at for name in asked.concepts for at in self.vocabulary.of_concept(name)]
+        years = [at for at in numeric if is_year(table.columns[at])] if asked.wants == "when" else []
+        measured = [at for at in self.found.measures if table.columns[at].kind in NUMBERS]
+        rows = [at for at in (table.row_name, table.label) if at is not None][:1]
+        if asked.wants in {"who", "when", "where"} and not (
+            by_concept or years or (requested and asked.wants == "who")
+        ):
+            raise RefusedPlanError("no_column")
+        if asked.wants in {"which", "who"}:
+            found = [requested, by_concept, numeric, rows]
+        elif asked.wants == "list":
+            found = [requested, numeric, by_concept, rows]
+        elif self._is_worded():
+            found = [numeric, measured, requested, by_concept]
+        else:
+            amounts = [at for at, column in enumerate(table.columns) if column.kind == "amount"]
+            found = [numeric, requested, measured, amounts if len(amounts) == 1 else [], rows]
+        return [each for each in (years, *found) if each]
 
     def _is_worded(self) -> bool:
         words = set(self.asked.words[:3])
@@ -310,6 +324,9 @@ class _Matcher(WordMatcher):
         table = self.table
         numeric = [at for at, column in enumerate(table.columns) if column.kind in NUMBERS and at != but]
         named = [each for each in self.found.named if each.column in numeric]
+        means = [each.column for each in named if "average" in self.vocabulary.headers[each.column]]
+        if self.asked.fold == "mean" and len(means) == 1:
+            return means
         if named:
             best = max(each.weight for each in named)
             return list(dict.fromkeys(each.column for each in named if each.weight == best))

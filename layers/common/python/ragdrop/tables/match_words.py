@@ -155,7 +155,7 @@ class WordMatcher:
         """A unit that is asked for by its name: `how many km`, `in hours`."""
         for at, word in enumerate(self.asked.words):
             before = self.asked.words[at - 1] if at else ""
-            is_asked = before in {"many", "in", "viele", "viel", "much", "total", "of"}
+            is_asked = at == 0 or before in {"many", "in", "viele", "viel", "much", "total", "of"}
             unit = unit_name(word) if is_asked and self._free(at, at + 1) and word not in {"a", "day", "days"} else ""
             columns = [at for at in range(len(self.table.columns)) if unit and self.vocabulary.has_unit(at, unit)]
             if columns:

@@ -52,7 +52,8 @@ class TableWords:
     def _alike(self, word: str, other: str) -> bool:
         if self._is_german and len(other) >= MIN_PART:
             return word in other or other in word
-        return other.startswith(word) and len(other) - len(word) <= 3
+        longer, shorter = (other, word) if len(other) > len(word) else (word, other)
+        return len(shorter) >= MIN_PART and longer.startswith(shorter) and len(longer) - len(shorter) <= 4
 
     def of_concept(self, name: str) -> list[int]:
         """The columns that a concept may mean."""

@@ -194,7 +194,7 @@ class TypedTable:
 
     @cached_property
     def row_name(self) -> int | None:
-        """The column that tells rows apart in a list: the label, or dates where labels repeat and dates do not."""
+        """The column that names rows apart in a list: the label, or dates where labels repeat and dates do not."""
         days = [at for at, column in enumerate(self.columns) if column.kind == "date"]
         apart = [at for at in days if self.columns[at].distinct * 10 >= self.row_count * 8]
         if self.label is None or self.columns[self.label].distinct * 10 >= self.row_count * 8:

@@ -127,7 +127,8 @@ _HEADERS = {
     "speed": "speed pace geschwindigkeit",
     "size": "size area fläche größe",
     "date": "date day datum tag when due",
-    "place": "where place location city town ort stadt venue site country destination address room",
+    "place": "where place location city town ort stadt venue site country destination address room bin shelf "
+    "raum platz hall pitch",
     "person": "name person who owner assignee member employee author responsible rider driver customer student "
     "player by wer kunde mitarbeiter teacher guest staff volunteer runner donor reporter",
     "quantity": "quantity qty units pieces stock bestand sold menge anzahl stück count",
@@ -183,6 +184,8 @@ NOUNS = _roots_of(_NOUNS)
 _VERBS = "take took taken work worked ride rode ridden rides walk run ran cycle hike drive"
 VERBS = _roots_of(_VERBS)
 """Words that a column may be meant by, and need not."""
+PAYS = _roots_of("spend spent pay paid bezahlt ausgegeben gezahlt")
+"""Verbs that ask for a sum of money."""
 ADJECTIVES = {"expensive": "money", "costly": "money", "recent": "date", "heavy": "weight", "popular": "quantity"}
 COMPARATIVES = {
     "longer": "distance duration", "shorter": "distance duration", "farther": "distance", "further": "distance",
@@ -216,7 +219,8 @@ _FILLERS = (
     "where how long far old more most least other ist sind der die das den dem des ein eine einen einer im in "
     "am an von vom für mit und oder hat haben hatte wurde wurden wird werden wie viel viele welche welcher "
     "welches welchen wer wann wo zeige nenne alle es per by wir ich unser unsere mein meine gibt auf bei zu "
-    "zum zur aus als sich man pro je nach kostet wohnen wohnt ging gehen geht any use uses play plays bring brought"
+    "zum zur aus als sich man pro je nach kostet number verein stored wohnen wohnt ging gehen geht "
+    "any use uses play plays bring brought"
 )
 FILLERS = STOP_WORDS | frozenset(_FILLERS.split())
 """Words that need no place in a plan."""
