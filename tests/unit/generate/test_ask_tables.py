@@ -94,3 +94,16 @@ def test_a_streamed_answer_of_a_table_is_text_and_citations_before_the_whole(wor
     assert isinstance(answer, Answer)
     assert text == answer.text
     assert [citation] == answer.citations
+
+
+def test_tables_are_read_once_and_so_is_that_there_are_none(world: World) -> None:
+    world.put("team/costs.csv", COSTS)
+    world.put("team/pump.md", "The cost of the pump is low.")
+    ask(world, "How much did the vet cost?")
+    reads: list[str] = []
+    get = world.state.get
+    world.state.get = lambda name, **span: reads.append(name) or get(name, **span)
+
+    ask(world, "How much did the vet cost?")
+
+    assert [name for name in reads if name.endswith("/tables")] == []

@@ -47,6 +47,7 @@ MAX_CITATIONS = 12
 MAX_QUOTE_ROWS = 40  # of one citation
 MAX_SENTENCE = 1_500  # characters of a list within the sentence
 CACHED_S = 3_600.0
+LARGE_ROWS = 50_000  # of a document's tables: some 3 MB; of larger ones three documents are cached
 SHEETS = (".csv", ".tsv", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _DOCUMENTS = re.compile(r"\b(?:notes?|documents?|files?|pages?|tagged|tags?|notizen?|dokumente?|dateien)\b", re.I)
 DOCUMENTS = "documents and notes"
@@ -90,6 +91,7 @@ class AskTables:
         self._bucket = bucket
         self._clock = clock
         self._tables = BoundedCache[tuple[DocumentKey, int], Sequence[TypedTable]](size=1_000, ttl_s=CACHED_S)
+        self._large = BoundedCache[tuple[DocumentKey, int], Sequence[TypedTable]](size=3, ttl_s=CACHED_S)
         self._lists = BoundedCache[tuple[str, tuple[str, ...]], tuple[ChangeCounts, list[_Listed]]](
             size=100, ttl_s=CACHED_S
         )
@@ -134,11 +136,13 @@ class AskTables:
         return datetime.fromtimestamp(seconds_of(query.as_of or "") or self._clock(), UTC).date()
 
     def _of(self, key: DocumentKey, revision: int) -> Sequence[TypedTable]:
-        now_s = self._clock()
-        cached = self._tables.get((key, revision), now_s=now_s)
+        now_s, place = self._clock(), (key, revision)
+        cached = self._tables.get(place, now_s=now_s)
+        cached = self._large.get(place, now_s=now_s) if cached is None else cached
         if cached is None:
             cached = self._revisions.tables(key, revision)
-            self._tables.put((key, revision), cached, now_s=now_s)
+            is_large = sum(table.row_count for table in cached) > LARGE_ROWS
+            (self._large if is_large else self._tables).put(place, cached, now_s=now_s)
         return cached
 
     def _listed(self, query: Query, caller: Caller, deadline: Deadline) -> list[_Listed]:

@@ -20,6 +20,7 @@ from ragdrop.tables.vocabulary import Root, plain_words
 if TYPE_CHECKING:  # only ingest loads the readers
     from readers.parsed import ParsedDocument, Place
 
+MAX_WHOLE = 200_000  # distinct texts of a column that are found at all: more take seconds and 100 MB
 MAX_INDEXED = 50_000  # distinct texts of a column whose words are looked up one by one; of others only whole cells are
 MAX_SEVERAL = 200  # characters of a cell with several values, such as tags, each of which is a value too
 MAX_TOTALS = 200  # of a table: rows behind them that are named so are data
@@ -89,7 +90,7 @@ class TypedColumn:
 
     def _codes(self, root: Root) -> dict[str, list[int]]:
         found: dict[str, list[int]] = defaultdict(list)
-        for code, text in enumerate(self.texts):
+        for code, text in enumerate(self.texts if len(self.texts) <= MAX_WHOLE else ()):
             parts = text.split(",") if "," in text and len(text) < MAX_SEVERAL else ()
             for each in dict.fromkeys((text, *parts)):
                 found[" ".join(map(root, plain_words(each)))].append(code)
