@@ -57,7 +57,12 @@ DATA = {
 FOLDERS = ("layers", "functions", "cli", "localstack", "checks", "pages", "benchmarks", "testing", "tests", "docs")
 SINGLE = ("README.md", "CONTRIBUTING.md", "template.yaml", "Makefile")
 THE_RULE = {"checks/words.py", "tests/architecture/test_words.py"}
-SAMPLES = ("localstack/sample-vault/", "benchmarks/own_words/", "tests/integration/golden/")  # documents
+SAMPLES = (  # documents
+    "localstack/sample-vault/",
+    "benchmarks/own_words/",
+    "tests/integration/golden/",
+    "tests/table_set/files/",
+)
 
 _ANY = re.compile(r"\b(" + "|".join(re.escape(word) for word in sorted(RETIRED, key=len, reverse=True)) + r")\b", re.I)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")

@@ -1,0 +1,54 @@
+"""The questions over tables: the set agrees with its own files."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.table_set import truth
+
+TABLES = truth.tables()
+QUESTIONS = truth.questions()
+REASONS = {"ambiguous", "column", "unit", "value", "year"}
+
+
+def test_the_set_has_forty_tables_of_eight_kinds_and_half_of_them_are_final() -> None:
+    assert len(TABLES) == 40
+    assert set(Counter(table["kind"] for table in TABLES.values()).values()) == {5}
+    assert Counter(table["half"] for table in TABLES.values()) == {"tuning": 20, "final": 20}
+
+
+def test_a_vault_is_of_one_half_so_that_no_final_table_is_near_a_tuned_one() -> None:
+    halves = {(table["vault"], table["half"]) for table in TABLES.values()}
+    assert len(halves) == len({vault for vault, _ in halves})
+
+
+def test_every_table_has_a_file_of_8_to_400_rows() -> None:
+    sizes = {name: len(truth.rows_of(table)) for name, table in TABLES.items()}
+    assert {name: size for name, size in sizes.items() if not 8 <= size <= 400} == {}
+
+
+def test_ids_and_texts_of_questions_are_unique_in_a_vault() -> None:
+    assert len({question["id"] for question in QUESTIONS}) == len(QUESTIONS)
+    texts = Counter((TABLES[question["table"]]["vault"], question["ask"].casefold()) for question in QUESTIONS)
+    assert [text for text, count in texts.items() if count > 1] == []
+
+
+def test_each_half_has_150_questions_with_an_answer_and_look_alikes_of_each_reason() -> None:
+    for final in (False, True):
+        half = truth.questions(final=final)
+        assert sum("answer" in question for question in half) >= 149
+        assert {question["refuse"] for question in half if "refuse" in question} == REASONS
+
+
+def test_a_question_has_either_an_answer_or_a_reason_to_refuse() -> None:
+    assert [question["id"] for question in QUESTIONS if ("answer" in question) == ("refuse" in question)] == []
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_answers_and_their_rows_recompute_from_the_file(name: str) -> None:
+    rows = truth.rows_of(TABLES[name])
+    for question in QUESTIONS:
+        if question["table"] == name and "answer" in question:
+            assert [*truth.answer(question, rows)] == [question["answer"], question["rests_on"]], question["ask"]
