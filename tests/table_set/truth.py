@@ -69,7 +69,10 @@ def _markup(path: Path) -> Iterator[tuple[str, Grid]]:
     text = zipfile.ZipFile(path).read(part).decode() if part else path.read_text("utf-8")
     for number, found in enumerate(_inside(table, text)):
         rows = (_inside(cell, line) for line in _inside(row, found))
-        yield str(number or ""), [[html.unescape(_TAGS.sub("", one)).strip() for one in cells] for cells in rows]
+        yield (
+            f"table {number + 1}" if number else "",
+            [[html.unescape(_TAGS.sub("", one)).strip() for one in cells] for cells in rows],
+        )
 
 
 def _inside(tag: str, text: str) -> list[str]:

@@ -1,0 +1,220 @@
+"""Questions over tables: right where answered, wrong numbers that leave, look-alikes refused, and the time of it.
+
+    python -m benchmarks.tables [--final] [--write] [--list] [--vault NAME ...]
+
+The set is in `tests/table_set`: 40 tables of eight kinds, in nine vaults.  Its files are ingested, and each question is
+asked of its vault by `/ask` without a language model.  Look-alikes ask for a column, year, unit or value that is not
+there, or for a column that may mean two things.  Half of the tables with their questions are for the final figures
+only (`--final`): nothing is tuned on them.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from mimetypes import guess_type
+from pathlib import Path
+from typing import Any
+
+from benchmarks import records
+from benchmarks.collections import Collection
+from benchmarks.embeddings import LocalEmbeddings
+from benchmarks.pipeline import TENANT, Pushed, delivery, pushed, soon
+from benchmarks.records import Grid, publish
+from groundcheck import STANDING
+from ragdrop.domain.answers import Answer, Question, TableProof
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.retrieval import Query
+from ragdrop.generate.ask_tables import AskTables
+from ragdrop.ports.message_queue import Change
+from tests.table_set import truth
+
+COLUMNS = (
+    "kind",
+    "right where answered",
+    "answered",
+    "wrong, shown as verified",
+    "look-alikes refused",
+    "look-alikes without a number",
+    "rows cited agree",
+    "ms on top: half, 95 %",
+)
+_ROW = re.compile(r"(\d+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class TableOutcome:
+    """What became of one question; `rows` says whether all rows cited are rows that the right answer rests on."""
+
+    question: dict[str, Any]
+    kind: str
+    given: Answer
+    right: bool
+    rows: bool
+    seconds: float
+
+    @property
+    def computed(self) -> bool:
+        return self.given.table is not None
+
+    @property
+    def look_alike(self) -> bool:
+        return "refuse" in self.question
+
+    @property
+    def wrong(self) -> bool:
+        """A computed answer that must not leave, shown as verified."""
+        return self.computed and not self.right and all(claim.status in STANDING for claim in self.given.claims)
+
+    @property
+    def failed(self) -> bool:
+        """Not right, or a look-alike that is answered, be it in words."""
+        return self.given.abstain_reason is None if self.look_alike else not self.right
+
+    def __str__(self) -> str:
+        given, table = self.given, self.given.table
+        got = f"in words {given.text[:80]!r}" if given.abstain_reason is None else given.abstain_reason
+        if table is not None:
+            got = f"{table.value[:100]!r} by {table.expression} of {table.path}"
+        expected = f"refuse: {self.question['refuse']}" if self.look_alike else f"{self.question['answer']!r:.120}"
+        return f"{self.question['id']}: {self.question['ask']} -> {got}; expected {expected}"
+
+
+def is_right(question: dict[str, Any], value: str, number: str | None, *, any_sign: bool = False) -> bool:
+    """Whether a computed answer is right: a number to half a hundredth, a list whole, a text as the first thing.
+
+    >>> is_right({"answer": ["a", "b"]}, "B, a", None), is_right({"answer": 2.5}, "2.50 EUR", "2.50")
+    (True, True)
+    >>> is_right({"answer": "Rent"}, "Rent: 12.00 EUR, Car: 8.00 EUR", None), is_right({"answer": "Rent"}, "12", "12")
+    (True, False)
+    """
+    expected = question["answer"]
+    if isinstance(expected, list):
+        texts = value.split(", ") if not any(", " in str(each) for each in expected) else [value]
+        return sorted(map(_folded, expected)) == sorted(map(_folded, texts))
+    if isinstance(expected, (int, float)) and number is not None:
+        return abs(float(number) - expected) <= 0.0051 or (any_sign and abs(float(number) + expected) <= 0.0051)
+    if question.get("unit") == "clock":
+        expected = f"{int(expected) // 3600:02}:{int(expected) // 60 % 60:02}"
+    return bool(re.match(rf"{re.escape(_folded(expected))}(?:$|[:,(]| \()", _folded(value)))
+
+
+def _folded(text: object) -> str:
+    return " ".join(str(text).casefold().split())
+
+
+def rows_agree(question: dict[str, Any], proof: TableProof) -> bool:
+    """Whether rows are cited, and none that the right answer does not rest on; of notes whether there are too many."""
+    rest = {place.rpartition("!")[2] for place in question["rests_on"]}
+    cited = {found[1] for cell in proof.cells if (found := _ROW.search(cell))}
+    return cited <= rest if cited else 0 < proof.rows_used <= len(rest)
+
+
+def files_of(vault: str) -> Iterator[Path]:
+    """All files of *vault*; of a folder of notes each note."""
+    for each in truth.tables().values():
+        if each["vault"] == vault:
+            path = truth.FILES / each["file"]
+            yield from sorted(path.glob("*")) if path.is_dir() else [path]
+
+
+def ingest_files(place: Pushed, vault: str) -> None:
+    for number, path in enumerate(files_of(vault)):
+        key = DocumentKey(TENANT, vault, path.name).s3_key
+        kind = guess_type(path.name)[0] or "application/octet-stream"
+        place.app.ports.documents.put(key, path.read_bytes(), media_type=kind, metadata={})
+        if place.app.ingest.reconcile([delivery(Change(key, f"{number:018X}"))], soon()):
+            sys.exit(f"{path.name} was not indexed")
+    place.app.tenants.directory.forget(TENANT)
+
+
+def asked_of(vault: str, model: LocalEmbeddings, *, final: bool) -> Iterator[TableOutcome]:
+    """What becomes of the questions of *vault*."""
+    described = {name: each for name, each in truth.tables().items() if each["vault"] == vault}
+    questions = [each for each in truth.questions(final=final) if each["table"] in described]
+    texts = {each["id"]: each["ask"] for each in questions}
+    with pushed(Collection(vault, [], texts, {}, {}), model) as place:
+        ingest_files(place, vault)
+        place.answer_locally()
+        ports, query = place.app.ports, place.app.query
+        tables = AskTables(
+            revisions=ports.revisions,
+            registry=ports.guarded_registry,
+            resolve_view=query.resolve_view,
+            directory=place.app.tenants.directory,
+            bucket=ports.settings.document_bucket,
+            clock=ports.clock,
+        )
+        for question in questions:
+            asked = Question(Query(question["ask"]))
+            found = query.uncached_search(asked.query, place.caller, soon())
+            tables(asked, place.caller, found, soon())  # warm: the tables are read
+            began = time.perf_counter()
+            tables(asked, place.caller, found, soon())
+            seconds = time.perf_counter() - began
+            given = place.app.generate.ask(asked, place.caller, soon())
+            about = described[question["table"]]
+            right = rows = False
+            if given.table is not None and "answer" in question:
+                any_sign = "sign" in about or "abs(" in question["take"]  # what was spent, and a difference
+                right = is_right(question, given.table.value, given.table.number, any_sign=any_sign)
+                rows = right and rows_agree(question, given.table)
+            yield TableOutcome(question, about["kind"], given, right, rows, seconds)
+
+
+def share(some: Sequence[TableOutcome], test: Callable[[TableOutcome], bool]) -> str:
+    count = sum(map(test, some))
+    return f"{count / max(1, len(some)):.1%} ({count} of {len(some)})"
+
+
+def figures(outcomes: Sequence[TableOutcome]) -> list[str]:
+    """The cells of a row behind its name; see COLUMNS."""
+    own = [each for each in outcomes if not each.look_alike]
+    near = [each for each in outcomes if each.look_alike]
+    answered = [each for each in own if each.computed]
+    times = sorted(1000 * each.seconds for each in outcomes)
+    return [
+        share(answered, lambda each: each.right),
+        share(own, lambda each: each.computed),
+        share(outcomes, lambda each: each.wrong),
+        share(near, lambda each: each.given.abstain_reason is not None),
+        share(near, lambda each: not each.computed),
+        share([each for each in answered if each.right], lambda each: each.rows),
+        f"{times[len(times) // 2]:.1f}, {times[len(times) * 19 // 20]:.1f}",
+    ]
+
+
+def main() -> int:
+    parser = records.parser(__doc__)
+    parser.add_argument("--final", action="store_true", help="the half that nothing was tuned on")
+    parser.add_argument("--vault", action="append", help="only this one; default: all of the half")
+    parser.add_argument("--list", action="store_true", help="show the questions that went wrong")
+    options = parser.parse_args()
+    half = "final" if options.final else "tuning"
+    vaults = list(dict.fromkeys(each["vault"] for each in truth.tables().values() if each["half"] == half))
+    if unknown := {*(options.vault or ())} - {*vaults}:
+        parser.error(f"the {half} half has no vault {', '.join(sorted(unknown))}; it has {', '.join(vaults)}")
+    if options.write and options.vault:
+        parser.error("a record is of the whole: --write goes without --vault")
+    with LocalEmbeddings() as model:
+        outcomes = [each for vault in options.vault or vaults for each in asked_of(vault, model, final=options.final)]
+    kinds: defaultdict[str, list[TableOutcome]] = defaultdict(list)
+    for each in outcomes:
+        kinds[each.kind].append(each)
+    rows = [[kind, *figures(some)] for kind, some in kinds.items()]
+    goals = ["goals", "95 %", "70 %", "at most 1 %", "90 %", "", "", "60"]
+    grid = Grid(
+        COLUMNS, [*rows, ["all", *figures(outcomes)], goals], f"The {half} half, of which nothing is a model's."
+    )
+    publish(f"tables_{half}", [grid], write=options.write)
+    if options.list:
+        print(*(each for each in outcomes if each.failed), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
