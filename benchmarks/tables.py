@@ -111,7 +111,11 @@ def rows_agree(question: dict[str, Any], proof: TableProof) -> bool:
     """Whether rows are cited, and none that the right answer does not rest on; of notes whether there are too many."""
     rest = {place.rpartition("!")[2] for place in question["rests_on"]}
     cited = {found[1] for cell in proof.cells if (found := _ROW.search(cell))}
-    return cited <= rest if cited else 0 < proof.rows_used <= len(rest)
+    return (
+        0 < proof.rows_used <= len(rest)
+        if any(place.endswith(".md") for place in rest)
+        else bool(cited) and cited <= rest
+    )
 
 
 def files_of(vault: str) -> Iterator[Path]:
