@@ -51,7 +51,7 @@ adopt: setup ## deploy on top of the buckets and tables that a deleted stack of 
 destroy: setup ## delete the stack on AWS; buckets and tables stay, and are named: make destroy ENV=dev
 	@.venv/bin/python -m localstack.deploy $(or $(ENV),dev) --destroy
 
-rehearse: setup .local/env/awscli/.ready ## run every command of docs/deploy.md against the emulator, under ten minutes
+rehearse: setup .local/env/awscli/.ready ## run every command of docs/deploy.md against the emulator, under ten minutes; or against the one that AWS_ENDPOINT_URL names
 	@.venv/bin/python -m tests.faults.rehearsal
 
 status: setup ## show what runs and where
