@@ -118,6 +118,8 @@ def test_a_writer_changes_neither_what_it_may_not_read_nor_the_rules(whole: Rule
         assert whole.send("writer of `hr`", method, "/documents/team/.ragdrop.json", "{}")[0] == 403
     assert whole.send("writer", "POST", "/documents/team/secret.md/retry")[0] == 404
     assert whole.send("writer of `hr`", "POST", "/uploads", {"vault": "team", "path": ".ragdrop.json"})[0] == 403
+    for body, status in (('{"\\u0061ccess": []}', 403), ('{"access": []', 403), ('{"max_results": 3}', 202)):
+        assert whole.send("writer", "PUT", "/documents/other/.ragdrop.json", body)[0] == status
 
 
 @pytest.mark.parametrize("path", ["/documents?vault=team&limit=1", "/changes?vault=team&limit=1"])

@@ -9,6 +9,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from ragdrop.domain.access import speaks_of_access
 from ragdrop.domain.chunks import Chunk
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, DetailFilters, Head, Page, Status, folded_name
@@ -360,7 +361,8 @@ class DocumentService:
         self._head(caller, DocumentKey(key.tenant, key.vault, path))
         if key.is_settings:
             tenant = self.registry.tenant(key.tenant)
-            if body is None or b"access" in body or (tenant and "access" in tenant.settings_of(key.vault)):
+            has_rules = tenant is not None and "access" in tenant.settings_of(key.vault)
+            if body is None or has_rules or (body and speaks_of_access(body)):
                 message = f"rules of access are changed by the role admin, the key has {caller.role}"
                 raise ForbiddenError(message, role=caller.role, needed="admin")
 

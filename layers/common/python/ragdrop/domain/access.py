@@ -241,18 +241,42 @@ def access_left_by(body: bytes, before: Mapping[str, Any]) -> Mapping[str, Any] 
 
     >>> access_left_by(b'{"min_relevance": 7, "access": [{"path": "hr", "groups": ["hr"]}]}', {"fusion": "rrf"})
     {'fusion': 'rrf', 'access': [{'path': 'hr', 'groups': ['hr']}]}
-    >>> access_left_by(b'{"access": [', {}), access_left_by(b"{", {})
-    ({'access': False}, None)
+    >>> [access_left_by(body, {}) for body in (b'{"access": [', b'{"access": 1, "access": []}', b"{")]
+    [{'access': False}, {'access': False}, None]
     """
-    try:
-        given = json.loads(body.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        given = None
-    if isinstance(given, dict) and isinstance(nested := given.get("access"), dict):
+    given = _object_of(body)
+    if given is not None and isinstance(nested := given.get("access"), dict):
         return {**before, "access": nested.get("rules", NO_RULES_READABLE)}
-    if isinstance(given, dict):
+    if given is not None:
         return {**before, "access": given["access"]} if "access" in given else None
-    return {**before, "access": NO_RULES_READABLE} if "access" in before or b"access" in body else None
+    may_speak = "access" in before or b"access" in body or b"\\u" in body
+    return {**before, "access": NO_RULES_READABLE} if may_speak else None
+
+
+def speaks_of_access(body: bytes) -> bool:
+    """Whether a settings file has rules of access, or may have: it is no JSON object.
+
+    >>> speaks_of_access(b'{"fusion": "rrf"}'), speaks_of_access(b'{"access": []}'), speaks_of_access(b"{")
+    (False, True, True)
+    """
+    given = _object_of(body)
+    return given is None or "access" in given
+
+
+def _object_of(body: bytes) -> dict[str, Any] | None:
+    """The JSON object in *body*; None where it is none, or has a name twice."""
+    try:
+        given = json.loads(body.decode("utf-8-sig"), object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        return None
+    return given if isinstance(given, dict) else None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands there twice")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
