@@ -100,3 +100,12 @@ def test_a_trial_that_failed_opens_it_again(store: BreakerStore, name: str) -> N
 
     found = store.add({}, oldest=OLDEST)[name]
     assert (found.opened_at_s, found.trial_until_s) == (NOW_S + 61, 0.0)
+
+
+def test_old_counts_go_with_the_next_count(store: BreakerStore, name: str) -> None:
+    store.add({name: {100: Counted(2, 1)}}, oldest=OLDEST)
+    store.add({name: {105: Counted(1, 1)}}, oldest=105)
+
+    found = store.add({name: {105: Counted(1, 0)}}, oldest=105)
+
+    assert found[name] == store.add({}, oldest=105)[name] == Breaker({105: Counted(2, 1)})

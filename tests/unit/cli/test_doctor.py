@@ -22,7 +22,7 @@ from ragdrop.ports.model_services import ModelStanding
 from tests.unit.cli.world import CommandLine
 from tests.world import World
 
-INSIDE = ["registry", "buckets", "wiring", "prefixes", "index", "dimension", "embeddings", "chat"]
+INSIDE = ["registry", "buckets", "wiring", "prefixes", "permissions", "index", "dimension", "embeddings", "chat"]
 
 
 class Api:
