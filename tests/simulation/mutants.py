@@ -80,14 +80,14 @@ MUTANTS: Sequence[Mutant] = (
     Mutant(
         "a change is not counted",
         "ragdrop.stores.dynamodb.document_items",
-        'additions={f"{SLOT}{slot}": 1}',
-        'additions={f"{SLOT}{slot}": 0}',
+        '_one_more(f"{SLOT}{slot}")))',
+        '_one_more("slots")))',
     ),
     # Search and its caches
     Mutant(
         "a cached answer is not checked",
         "ragdrop.query.cache",
-        "            if self._is_live(cached, deadline):",
+        "            if self._is_live(cached, caller, deadline):",
         "            if cached is not None:",
     ),
     Mutant(
@@ -157,16 +157,46 @@ MUTANTS: Sequence[Mutant] = (
         "if target.means.vault]",
     ),
     Mutant(
-        "a document is read whatever the vaults of the key",
-        "ragdrop.documents.service",
-        "        if not caller.may_see(key.vault):\n            raise",
-        "        if not key.vault:\n            raise",
-    ),
-    Mutant(
         "a search is of all vaults of the tenant",
         "ragdrop.query.understand",
         "(tuple(allowed) if allowed else ())",
         "()",
+    ),
+    Mutant(
+        "rules of access are true for ever",
+        "ragdrop.tenants.permissions",
+        "if cached is None or cached[0] != stamp:",
+        "if cached is None:",
+    ),
+    Mutant(
+        "a file cannot narrow what its folder allows",
+        "ragdrop.tenants.permissions",
+        "readable.allows(head.key.vault, head.key.path, head.access)",
+        "readable.allows(head.key.vault, head.key.path, None)",
+    ),
+    Mutant(
+        "a rule is widened by what a file states",
+        "ragdrop.domain.access",
+        "return all(_admits(need, groups) for need in self.needs)",
+        "return not self.needs or any(_admits(need, groups) for need in self.needs)",
+    ),
+    Mutant(
+        "a linked document is shown whatever its rules",
+        "ragdrop.query.view",
+        "return found, self._shown(heads, deadline)",
+        "return found, heads",
+    ),
+    Mutant(
+        "an answer is cached for every group",
+        "ragdrop.query.cache",
+        '"reads": "all" if caller.reads_all else sorted(set(caller.groups)),',
+        '"reads": "all",',
+    ),
+    Mutant(
+        "the text of a document is read whatever vault and rules",
+        "ragdrop.documents.service",
+        "            raise _not_found(key)\n        return head\n",
+        "            head = self.registry.head(key)\n        return head\n",
     ),
 )
 
