@@ -29,6 +29,8 @@ from tests.simulation.universe import (
     Who,
 )
 
+COOL, HOT = (0, 0, 0, 1, 2, 3), (0, 0, 0, 0, 0, 1)  # which of the paths is picked how often
+
 
 class History(Universe):
     """A history from its first to its last moment; `live` and `rest` raise Violation for what may not be seen."""
@@ -54,7 +56,7 @@ class History(Universe):
 
     def pick_path(self) -> str:
         """A document, often the same."""
-        return PATHS[(0, 0, 0, 1, 2, 3)[self.choices.pick(6)]]
+        return PATHS[(HOT if self.is_hot else COOL)[self.choices.pick(6)]]
 
     def put(self) -> None:
         """A user puts a new version, with a word of its own, and links to the others."""

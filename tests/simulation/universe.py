@@ -66,7 +66,7 @@ MAX_ACTORS = 6
 TURNS = 4  # of so many turns one is a step of a user, the others are those of actors
 WEATHERS = (
     Weather(),
-    Weather(crash=0.01),
+    Weather(crash=0.01, slow=0.06),
     Weather(error=0.02),
     Weather(switch=0.6, crash=0.004, error=0.008, slow=0.05, lost_event=0.2, second_event=0.2),
 )
@@ -113,6 +113,7 @@ class Universe:
         self.choices = Choices(seed, choices)
         self.scheduler = functions.scheduler = Scheduler(self.choices, WEATHERS[seed // 4 % len(WEATHERS)])
         self.on_bucket = seed % 4 == 3  # the real index, which costs twice as much
+        self.is_hot = seed % 3 == 0  # nearly all is about one document
         self.functions = functions
         self.model = Model()
         self.folder = Path(tempfile.mkdtemp(prefix="simulation-", dir=next(filter(Path.is_dir, MEMORY), None)))
