@@ -272,7 +272,7 @@ class History(Universe):
         *[read] * 2,
         agent,
         undo,
-        *[sidecar] * 2,
+        *[sidecar] * 4,
         *[rule] * 2,
         sweep,
         reindex,

@@ -26,6 +26,7 @@ class DocumentParts:
         return DocumentService(
             documents=ports.documents,
             registry=ports.registry,
+            queue=ports.queue,
             revisions=ports.revisions,
             usage=ports.telemetry,
             check_links=CheckLinks(

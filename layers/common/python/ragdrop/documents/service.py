@@ -79,6 +79,7 @@ class DocumentService:
 
     documents: ObjectStore
     registry: Registry
+    queue: MessageQueue
     revisions: RevisionStore
     usage: Telemetry
     check_links: CheckLinks
@@ -245,8 +246,13 @@ class DocumentService:
                 raise _not_found(key)
             if head is None or head.status is Status.DELETED:  # None: deleted before ingest saw it
                 return marker
+            again = self.documents.head(key.s3_key)  # put again since the delete marker
+            if again is not None and head.live_version_id == again.version_id and head.live_revision == head.revision:
+                return marker
             tombstone = self.registry.tombstone(key, head, None, self.clock(), by=caller.writer or None)
             if tombstone is not None:
+                if again is not None:  # the tombstone ended its claim
+                    self.queue.send(key.s3_key)
                 if head.live_revision is not None and not key.is_settings:
                     self.registry.add_to_tenant(key.tenant, vault=key.vault, documents=-1, chunks=-head.chunk_count)
                 return marker
