@@ -54,12 +54,6 @@ MUTANTS: Sequence[Mutant] = (
     ),
     # Registry
     Mutant(
-        "a claim that lost is taken for the caller's own",
-        "ragdrop.stores.registry_rules",
-        'names = ("revision", "status", "version_id", "message_id", "lease_until_s", "updated_at")',
-        'names = ("revision", "status")',
-    ),
-    Mutant(
         "a tombstone leaves the live revision",
         "ragdrop.stores.registry_rules",
         "return _with_sequencer(changes | _WITHDRAWN, sequencer)",
@@ -185,12 +179,6 @@ MUTANTS: Sequence[Mutant] = (
         "ragdrop.query.view",
         "return found, self._shown(heads, deadline)",
         "return found, heads",
-    ),
-    Mutant(
-        "an answer is cached for every group",
-        "ragdrop.query.cache",
-        '"reads": "all" if caller.reads_all else sorted(set(caller.groups)),',
-        '"reads": "all",',
     ),
     Mutant(
         "the text of a document is read whatever vault and rules",
