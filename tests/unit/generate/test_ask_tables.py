@@ -89,7 +89,7 @@ def test_a_streamed_answer_of_a_table_is_text_and_citations_before_the_whole(wor
     world.put("team/costs.csv", COSTS)
     asked = Question(Query("How much did the vet cost?"))
 
-    found, text, citation, claim, answer = world.app.generate.ask.stream(asked, world.caller, Deadline.after(10))
+    _, text, citation, _, answer = world.app.generate.ask.stream(asked, world.caller, Deadline.after(10))
 
     assert isinstance(answer, Answer)
     assert text == answer.text
@@ -102,7 +102,13 @@ def test_tables_are_read_once_and_so_is_that_there_are_none(world: World) -> Non
     ask(world, "How much did the vet cost?")
     reads: list[str] = []
     get = world.state.get
-    world.state.get = lambda name, **span: reads.append(name) or get(name, **span)
+
+    def noted(name: str, **span: int) -> bytes | None:
+        reads.append(name)
+        found: bytes | None = get(name, **span)
+        return found
+
+    world.state.get = noted
 
     ask(world, "How much did the vet cost?")
 

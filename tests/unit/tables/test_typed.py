@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from datetime import date
 from decimal import Decimal
 
+import openpyxl
 import pytest
 
 from ragdrop.tables import TypedTable, answer, tables_of
@@ -55,6 +57,11 @@ def test_a_totals_row_is_recognised_and_never_counted() -> None:
     assert table.totals == {2}
     assert found is not None
     assert (found.number, found.rows_total) == (Decimal(15), 2)
+
+
+def test_a_row_that_only_begins_like_a_total_is_one_if_it_adds_up() -> None:
+    assert csv("game,EUR\nTotal War,10\nCat,5\nDog,7\n").totals == frozenset()
+    assert csv("item,EUR\nDog,10\nCat,5\nTotal of pets,15\n").totals == {2}
 
 
 def test_a_sum_without_a_name_in_the_last_row_is_a_total() -> None:
@@ -133,3 +140,41 @@ def test_cells_of_a_csv_are_named_as_a_sheet_names_them() -> None:
     table = csv("My costs\n\nitem,EUR\nDog,10\n\nCat,5\n")
 
     assert [table.cell(row, 1) for row in table.rows] == ["B4", "B6"]
+
+
+def workbook(rows: list[list[object]], *, hidden_sheet: bool = False, hidden_row: int = 0) -> list[TypedTable]:
+    book = openpyxl.Workbook()
+    sheet = book.create_sheet("Costs")
+    for row in rows:
+        sheet.append(row)
+    if hidden_row:
+        sheet.row_dimensions[hidden_row].hidden = True
+    sheet.sheet_state = "hidden" if hidden_sheet else "visible"
+    file = io.BytesIO()
+    book.save(file)
+    return list(tables_of(read_here("spreadsheet", file.getvalue(), "a.xlsx"), "a.xlsx"))
+
+
+def test_a_formula_without_a_stored_result_refuses_the_sums_that_need_it() -> None:
+    [table] = workbook([["item", "cost EUR"], *([f"a{at}", at] for at in range(12)), ["both", "=B2+B3"]])
+
+    found = answer("What is the total cost?", [table], TODAY)
+
+    assert table.columns[1].unread == {12}
+    assert found is not None
+    assert found.reason == "unread"
+
+
+def test_a_hidden_sheet_is_a_table_that_says_so() -> None:
+    [table] = workbook([["item", "cost"], ["Dog", 5], ["Cat", 7]], hidden_sheet=True)
+
+    assert (table.name, table.sheet) == ("Costs (hidden sheet)", "Costs")
+
+
+def test_a_hidden_row_counts_as_any_other() -> None:
+    [table] = workbook([["item", "cost"], ["Dog", 5], ["Cat", 7]], hidden_row=2)
+
+    found = answer("What is the total cost?", [table], TODAY)
+
+    assert found is not None
+    assert found.number == Decimal(12)

@@ -24,11 +24,11 @@ MAX_WHOLE = 200_000  # distinct texts of a column that are found at all: more ta
 MAX_INDEXED = 50_000  # distinct texts of a column whose words are looked up one by one; of others only whole cells are
 MAX_SEVERAL = 200  # characters of a cell with several values, such as tags, each of which is a value too
 MAX_TOTALS = 200  # of a table: rows behind them that are named so are data
-_TOTAL = re.compile(
+_TOTAL_NAME = (
     r"(?:grand |sub-?|zwischen|gesamt|end)?(?:totals?|sums?|summen?|gesamt|insgesamt|averages?|mean|durchschnitt|Σ|Ø)"
-    r"(?:\W.*)?",
-    re.I,
 )
+_TOTAL = re.compile(rf"{_TOTAL_NAME}(?:\W.*)?", re.I)
+_MERELY_TOTAL = re.compile(rf"{_TOTAL_NAME}\W*(?:\d{{4}}|eur|usd|gbp|chf|all|[€$£]|costs?|amount|kosten)?\W*", re.I)
 _TOTAL_BEGINS = frozenset("gGsSzZeEtTaAmMdDiIΣØ")
 _EMPHASIS = re.compile(
     r"(?:\*\*|__|~~|`)(.+?)(?:\*\*|__|~~|`)|!?\[\[(?:[^\]|]*\|)?([^\]]+)\]\]|!?\[([^\]]*)\]\([^)]*\)"
@@ -319,8 +319,8 @@ def _split_rows(lines: Sequence[str]) -> list[list[str]]:
     return [line[2:-2].split(" | ") if is_plain(line) else split_row(line) for line in lines]
 
 
-def _named_totals(texts: Sequence[Sequence[str]], distinct: Sequence[Mapping[str, int]]) -> list[int]:
-    """The rows whose first filled cell is named like a total."""
+def _named_totals(texts: Sequence[Sequence[str]], distinct: Sequence[Mapping[str, int]]) -> dict[int, bool]:
+    """The rows whose first filled cell begins like a total, and whether it says nothing else."""
     names = {
         cell
         for column in distinct
@@ -328,15 +328,16 @@ def _named_totals(texts: Sequence[Sequence[str]], distinct: Sequence[Mapping[str
         if cell[:1] in _TOTAL_BEGINS and _TOTAL.fullmatch(cell) is not None
     }
     if not names:
-        return []
+        return {}
     rows = {at for column in texts for at, cell in enumerate(column) if cell in names}
-    found = [at for at in sorted(rows) if next((column[at] for column in texts if column[at]), "") in names]
-    return found if len(found) <= MAX_TOTALS else []
+    labels = {at: next((column[at] for column in texts if column[at]), "") for at in sorted(rows)}
+    found = {at: _MERELY_TOTAL.fullmatch(label) is not None for at, label in labels.items() if label in names}
+    return found if len(found) <= MAX_TOTALS else {}
 
 
 def _columns(
     headers: Sequence[Sequence[str]], rows: Sequence[Sequence[str]]
-) -> tuple[tuple[TypedColumn, ...], list[int]]:
+) -> tuple[tuple[TypedColumn, ...], dict[int, bool]]:
     """The columns, and the rows that are named like totals."""
     width = max(map(len, headers))
     if min(map(len, rows)) >= width:
@@ -418,14 +419,14 @@ def packed_keys(keys: Sequence[int | None]) -> Any:
     raise OverflowError("a key has more than 63 bits")
 
 
-def _totals(columns: Sequence[TypedColumn], named: Sequence[int]) -> frozenset[int]:
+def _totals(columns: Sequence[TypedColumn], named: Mapping[int, bool]) -> frozenset[int]:
     """Rows that sum up others: they are named so, or have no name and are the sum of all above."""
     found: set[int] = set()
     texts = [column for column in columns if column.kind == "text"]
     sums = [column for column in columns if column.kind in {"number", "amount", "duration"}]
-    for row in named:
+    for row, merely in named.items():
         others = sum(column.keys[row] != column.missing for column in texts)
-        if others < 2 or any(_adds_up(column, row, found) for column in sums):
+        if (merely and others < 2) or any(_adds_up(column, row, found) for column in sums):
             found.add(row)
     last = len(columns[0].keys) - 1
     unnamed = texts and all(column.keys[last] == column.missing for column in texts)

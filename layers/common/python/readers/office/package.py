@@ -57,6 +57,10 @@ class Package:
         except RuntimeError as exc:  # what zipfile raises for a part that wants a password
             raise EncryptedFileError("the document wants a password; save it without one") from exc
 
+    def size_bytes(self, name: str) -> int:
+        """How large a part unpacks; 0 if there is none."""
+        return self._archive.getinfo(name).file_size if name in self.names else 0
+
     def xml(self, name: str) -> Element | None:
         """The root of a part; None if there is no such part or it is no XML."""
         body = self.read(name)

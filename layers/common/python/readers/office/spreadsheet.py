@@ -32,24 +32,33 @@ _BUILT_IN = frozenset({9, 10})  # 0 % and 0.00 %, ECMA-376 part 1, 18.8.30
 _CELL = re.compile(rb"<(?:\w+:)?c\s([^<>]{1,200})>")
 _AT = re.compile(rb'\br="([A-Z]{1,3})(\d{1,7})"')
 _STYLE = re.compile(rb'\bs="(\d{1,6})"')
+_NO_RESULT = re.compile(  # a formula behind whose text no value stands
+    rb"<(?:\w+:)?c\s([^<>]{1,200})>\s*<(?:\w+:)?f(?:\s[^<>]{0,300})?(?:/>|>[^<]{0,8192}</(?:\w+:)?f>)"
+    rb"\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+)
+MAX_FORMULA_BYTES = 64 * 1024 * 1024  # of a sheet that is looked through for formulas without a result
+NO_RESULT = "#RESULT?"
+"""What is shown of a formula whose program stored no result."""
 
 
-def percents_of(package: Package) -> dict[str, Percents]:
-    """The cells shown as per cent by the names of their sheets; empty if the workbook has no such format."""
+def marks_of(package: Package) -> tuple[dict[str, Percents], dict[str, Percents]]:
+    """The cells shown as per cent, and those of formulas without a result, by the names of their sheets."""
     root = package.xml("xl/styles.xml")
     styles = _percent_styles(root) if root is not None else frozenset()
-    if not styles:
-        return {}
     book, relations = package.xml("xl/workbook.xml"), package.relations("xl/workbook.xml")
     sheets = child(book, "sheets")
-    found = {}
+    found, without = {}, {}
     for sheet in sheets if sheets is not None else ():
         _, part = relations.get(
             next((value for key, value in sheet.attrib.items() if key.endswith("}id")), ""), ("", "")
         )
+        if not styles and package.size_bytes(part) > MAX_FORMULA_BYTES:
+            continue
         body = package.read(part) or b""
-        found[attribute(sheet, "name")] = frozenset(_cells(body, styles))
-    return found
+        name = attribute(sheet, "name")
+        found[name] = frozenset(_cells(body, styles)) if styles else frozenset()
+        without[name] = frozenset(filter(None, (_place_of(cell[1]) for cell in _NO_RESULT.finditer(body))))
+    return found, without
 
 
 def _percent_styles(root: Element) -> frozenset[int]:
@@ -72,13 +81,21 @@ def _is_percent(code: str) -> bool:
 def _cells(body: bytes, styles: frozenset[int]) -> list[tuple[int, int]]:
     found = []
     for cell in _CELL.finditer(body):
-        style, at = _STYLE.search(cell[1]), _AT.search(cell[1])
+        style, at = _STYLE.search(cell[1]), _place_of(cell[1])
         if style and at and int(style[1]) in styles:
-            column = 0
-            for letter in at[1]:
-                column = column * 26 + letter - 64
-            found.append((int(at[2]) - 1, column - 1))
+            found.append(at)
     return found
+
+
+def _place_of(attributes: bytes) -> tuple[int, int] | None:
+    """Row and column of a cell, from 0."""
+    at = _AT.search(attributes)
+    if at is None:
+        return None
+    column = 0
+    for letter in at[1]:
+        column = column * 26 + letter - 64
+    return int(at[2]) - 1, column - 1
 
 
 def _int(text: str | None) -> int:
@@ -111,12 +128,15 @@ def read_spreadsheet(body: bytes) -> ParsedDocument:
     """
     warnings: list[str] = []
     percents: dict[str, Percents] = {}
+    without: dict[str, Percents] = {}
     merged: dict[str, list[Merged]] = {}
     if body.startswith(_ZIP):
         package = Package(body, "the workbook")
         package.refuse_entities()
         warnings += _left_out(package)
-        percents = percents_of(package)
+        percents, without = marks_of(package)
+        count = sum(map(len, without.values()))
+        warnings += [f"{count} formulas have no stored result and are shown as {NO_RESULT}"] if count else []
         _refuse_repeats(package)
         media_type = ODS if "content.xml" in package.names else XLSX
         root = package.xml("content.xml") if b"s-spanned=" in (package.read("content.xml") or b"") else None
@@ -126,7 +146,7 @@ def read_spreadsheet(body: bytes) -> ParsedDocument:
     try:
         with load_workbook(io.BytesIO(body)) as workbook:
             writer = MarkdownWriter()
-            warnings += _sheets(workbook, writer, percents, merged)
+            warnings += _sheets(workbook, writer, percents, without, merged)
     except PasswordError as exc:
         raise EncryptedFileError("the workbook wants a password; save it without one") from exc
     except (CalamineError, ValueError, OSError) as exc:
@@ -136,7 +156,11 @@ def read_spreadsheet(body: bytes) -> ParsedDocument:
 
 
 def _sheets(
-    workbook: CalamineWorkbook, writer: MarkdownWriter, percents: dict[str, Percents], merged: dict[str, list[Merged]]
+    workbook: CalamineWorkbook,
+    writer: MarkdownWriter,
+    percents: dict[str, Percents],
+    without: dict[str, Percents],
+    merged: dict[str, list[Merged]],
 ) -> Iterator[str]:
     """Write all sheets; what is to be warned of."""
     known = workbook.sheets_metadata
@@ -159,9 +183,8 @@ def _sheets(
         if sheet.visible is not SheetVisibleEnum.Visible:
             hidden.append(sheet.name)
         covered = merged.get(sheet.name) or cells.merged_cell_ranges or []
-        _Sheet(sheet.name, cells, writer, percents.get(sheet.name, frozenset()), covered).write(
-            hidden=sheet.visible is not SheetVisibleEnum.Visible
-        )
+        marks = percents.get(sheet.name, frozenset()), without.get(sheet.name, frozenset())
+        _Sheet(sheet.name, cells, writer, marks, covered).write(hidden=sheet.visible is not SheetVisibleEnum.Visible)
     if damaged and not writer.length:
         raise CorruptFileError("no sheet of the workbook can be read; open it in its program and save it again")
     if damaged:
@@ -196,9 +219,15 @@ class _Sheet:
     """Writes one sheet."""
 
     def __init__(
-        self, name: str, cells: CalamineSheet, writer: MarkdownWriter, percents: Percents, merged: Sequence[Merged]
+        self,
+        name: str,
+        cells: CalamineSheet,
+        writer: MarkdownWriter,
+        marks: tuple[Percents, Percents],
+        merged: Sequence[Merged],
     ) -> None:
-        self._name, self._cells, self._writer, self._percents = name, cells, writer, percents
+        self._name, self._cells, self._writer = name, cells, writer
+        self._percents, self._without = marks
         self._merged: dict[int, list[Merged]] = {}
         for each in merged[:MAX_MERGED_CELLS]:
             self._merged.setdefault(each[0][0], []).append(each)
@@ -228,6 +257,8 @@ class _Sheet:
     def _shown(self, row: int, column: int, value: Value) -> str:
         if self._percents and isinstance(value, float | int) and (row, column) in self._percents:
             return as_text(round(value * 100, 10)) + "%"
+        if self._without and value == "" and (row, column) in self._without:
+            return NO_RESULT
         return as_text(value)
 
     def _blocks(self) -> Iterator[list[_Row]]:
