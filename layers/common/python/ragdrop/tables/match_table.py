@@ -27,10 +27,11 @@ class PlanCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """Why no plan over a table answers, and how much of the question was found in it."""
+    """Why no plan over a table answers, how much of the question was found in it, and how many words were not."""
 
     reason: Refusal
     score: float
+    unknown: int = 0
 
 
 def match_table(asked: Asked, table: TypedTable) -> list[PlanCandidate] | Mismatch:
@@ -39,11 +40,13 @@ def match_table(asked: Asked, table: TypedTable) -> list[PlanCandidate] | Mismat
     try:
         return reader.candidates()
     except RefusedPlanError as exc:
-        return Mismatch(exc.reason, reader.found.score)
+        return Mismatch(exc.reason, reader.found.score, reader.unknown)
 
 
 class _Matcher(WordMatcher):
     """Makes the plans that one question may mean in one table."""
+
+    unknown = 0  # words that have no place in the table
 
     def candidates(self) -> list[PlanCandidate]:
         """The plans that the question may mean; raises RefusedPlanError: there is none."""
@@ -57,7 +60,8 @@ class _Matcher(WordMatcher):
         self._parts_of_values()
         rest = [at for at in range(len(asked.words)) if not self._is_small(at)]
         self._bounds()
-        if any(at not in found.used for at in rest):
+        self.unknown = sum(at not in found.used for at in rest)
+        if self.unknown:
             raise RefusedPlanError("no_value" if found.named or found.filters else "no_column")
         self._periods()
         if not (found.named or found.filters or found.score >= 2):
