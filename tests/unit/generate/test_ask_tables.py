@@ -1,5 +1,7 @@
 """Ask with tables: what a table says is computed, cited by its rows, and read back."""
 
+import pytest
+
 from ragdrop.domain.answers import Answer, Question
 from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.retrieval import Query
@@ -113,3 +115,15 @@ def test_tables_are_read_once_and_so_is_that_there_are_none(world: World) -> Non
     ask(world, "How much did the vet cost?")
 
     assert [name for name in reads if name.endswith("/tables")] == []
+
+
+@pytest.mark.parametrize("text", ["How much did the cat cost in August?", "How much did the dog cost in August 2025?"])
+def test_rows_are_not_quoted_for_an_answer_that_no_table_gives(world: World, text: str) -> None:
+    world.put("team/costs.csv", COSTS)
+    world.chat.reply = "| 05.08.2026 | Vet | Dog | 80,00 € | [1]"
+
+    answer = ask(world, text)
+
+    assert answer.abstain_reason == "insufficient_information"
+    assert "costs.csv" in answer.warnings[0]
+    assert world.chat.asked == []

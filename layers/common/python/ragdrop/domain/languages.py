@@ -70,9 +70,7 @@ _NO_WORDS = re.compile(
     rf"|(?<![\w'’]){_LETTERS}+(?:[-.:/@\\+#\u2010\u2011]+{_LETTERS}+)+"
     rf"|{_LETTERS}*[\d_]{_LETTERS}*|\b[^\W\d_]\b(?=\s*[-\u2010\u2011]?\d)"
 )
-UNSPACED = re.compile(
-    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
-)
+UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")
 
 # What Chinese and Japanese questions are put with: it would stand in no document.
 _ASKING = re.compile(

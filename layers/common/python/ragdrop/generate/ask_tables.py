@@ -31,6 +31,8 @@ from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import FoundDocument, Query, Retrieval
 from ragdrop.domain.tenants import Caller
+from ragdrop.generate.abstentions import abstention
+from ragdrop.generate.answering import ReadFound, closest_passages
 from ragdrop.ingest.revision_store import RevisionStore, StoredRevision
 from ragdrop.ports.search_services import SearchableRegistry
 from ragdrop.query.view import ResolveQueryView
@@ -99,6 +101,8 @@ class AskTables:
     def __call__(self, question: Question, caller: Caller, retrieval: Retrieval, deadline: Deadline) -> Answer | None:
         """The answer out of a table; None where the tables do not say, or the question is for no table.
 
+        An abstention where no table answers and the best passage is a part of one: it would be quoted for an answer.
+
         Raises DependencyError: the registry or the state bucket did not answer.
         """
         asked = question.query
@@ -120,7 +124,8 @@ class AskTables:
             tables.append(_documents_table(notes))
         given = answer_from_tables(asked.text, tables, self._today(asked))
         if given is None or given.table is None:
-            return None
+            is_refused = given is not None and not question.answer_anyway and _is_of_tables(given, retrieval)
+            return _refusal(given, asked.text, retrieval) if given is not None and is_refused else None
         if id(given.table) not in owners:
             hits = self._notes_cited([notes[row] for row in given.used])
         else:
@@ -222,6 +227,26 @@ class AskTables:
             end = len(text.rstrip())
             cited.append((Hit(each.key, each.revision, Chunk(0, 0, end, text[:end]), each.facts), 0, end))
         return cited
+
+
+def _is_of_tables(given: TableAnswer, retrieval: Retrieval) -> bool:
+    """Whether the best passage is of a sheet, or of a table that knows all words of the question but one."""
+    best = next((found.hit for document in retrieval.documents for found in document.chunks), None)
+    if best is None or not best.chunk.text.lstrip().startswith("|"):
+        return False
+    return best.key.path.lower().endswith(SHEETS) or (given.unknown < 2 and best.key.path in given.closest)
+
+
+def _refusal(given: TableAnswer, question: str, retrieval: Retrieval) -> Answer:
+    tables = f"; closest: {', '.join(given.closest)}" if given.closest else ""
+    return Answer(
+        abstention("insufficient_information", question),
+        retrieval,
+        "",
+        abstain_reason="insufficient_information",
+        closest=closest_passages(ReadFound(), retrieval),
+        warnings=[f"no table answers ({given.reason}){tables}"],
+    )
 
 
 _PLAIN = Query("")

@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 
 from ragdrop.tables.asked import read_question
-from ragdrop.tables.match_table import PlanCandidate, match_table
+from ragdrop.tables.match_table import Mismatch, PlanCandidate, match_table
 from ragdrop.tables.plans import PlanResult, Refusal, RefusedPlanError, run_plan, shown_number
 from ragdrop.tables.typed import TypedTable
 
@@ -32,6 +32,7 @@ class TableAnswer:
         rows_used, rows_total: How many rows were used, of how many (totals rows are not counted).
         reason: Why it was refused; None if answered.
         closest: The paths of the tables that come nearest, where it was refused.
+        unknown: How many words of the question the nearest table does not know, where it was refused.
         table: The table, and `used` its rows, for whoever cites them.
     """
 
@@ -46,6 +47,7 @@ class TableAnswer:
     rows_total: int = 0
     reason: Refusal | None = None
     closest: tuple[str, ...] = ()
+    unknown: int = 0
     table: TypedTable | None = field(default=None, repr=False, compare=False)
     used: Sequence[int] = field(default=(), repr=False, compare=False)
 
@@ -64,13 +66,13 @@ def answer_from_tables(question: str, tables: Sequence[TypedTable], today: date)
     if asked is None:
         return None
     found: list[tuple[float, TypedTable, list[PlanCandidate]]] = []
-    near: list[tuple[float, str, Refusal]] = []
+    near: list[tuple[str, Mismatch]] = []
     for table in tables:
         matched = match_table(asked, table)
         if isinstance(matched, list):
             found.append((matched[0].score, table, matched))
         else:
-            near.append((matched.score, table.path, matched.reason))
+            near.append((table.path, matched))
     if not found:
         return _refused(near)
     found.sort(key=lambda each: -each[0])
@@ -91,10 +93,12 @@ def answer_from_tables(question: str, tables: Sequence[TypedTable], today: date)
     return TableAnswer(reason="tie" if len(paths) > 1 else "ambiguous", closest=paths)
 
 
-def _refused(near: Iterable[tuple[float, str, Refusal]]) -> TableAnswer:
-    ordered = sorted(near, key=lambda each: -each[0])
-    paths = tuple(dict.fromkeys(path for score, path, _ in ordered if score > 0))[:3]
-    return TableAnswer(reason=ordered[0][2] if ordered else "no_table", closest=paths)
+def _refused(near: Iterable[tuple[str, Mismatch]]) -> TableAnswer:
+    ordered = sorted(near, key=lambda each: each[1].unknown - each[1].score)
+    paths = tuple(dict.fromkeys(path for path, each in ordered if each.score > 0))[:3]
+    if not ordered:
+        return TableAnswer(reason="no_table")
+    return TableAnswer(reason=ordered[0][1].reason, closest=paths, unknown=ordered[0][1].unknown)
 
 
 def _answers(table: TypedTable, candidates: Sequence[PlanCandidate]) -> list[TableAnswer]:
