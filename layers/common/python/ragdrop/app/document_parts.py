@@ -6,8 +6,9 @@ from functools import cached_property
 
 from ragdrop.app.ports import Ports
 from ragdrop.app.tenant_parts import TenantParts
+from ragdrop.documents.check_links import CheckLinks
 from ragdrop.documents.purge import PurgeDocuments
-from ragdrop.documents.service import CheckLinks, DocumentService, RetryDocuments, WriteOnce
+from ragdrop.documents.service import DocumentService, RetryDocuments, WriteOnce
 from ragdrop.past.record import DocumentHistory, RollBack
 from ragdrop.past.stages import AskGolden, Stages
 from ragdrop.query.cache import Searching

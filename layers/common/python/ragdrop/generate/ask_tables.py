@@ -232,7 +232,7 @@ class AskTables:
 def _is_of_tables(given: TableAnswer, retrieval: Retrieval) -> bool:
     """Whether the best passage is of a sheet, or of a table that knows all words of the question but one."""
     best = next((found.hit for document in retrieval.documents for found in document.chunks), None)
-    if best is None or not best.chunk.text.lstrip().startswith("|"):
+    if best is None or not re.search(r"(?m)^\|.*\|$", best.chunk.text):
         return False
     return best.key.path.lower().endswith(SHEETS) or (given.unknown < 2 and best.key.path in given.closest)
 
