@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from readers.parsed import ParsedDocument, document_of
+from readers.formats import read_here
+from readers.parsed import ParsedDocument, Place, document_of
 from tests.reading import parse, place_of
 
 BASE64 = "R0lGODlhAQABAIAAAAUEBA" * 200
@@ -102,3 +103,16 @@ def test_a_first_line_that_names_the_separator_is_obeyed_and_is_no_row(mark: str
     body = f"sep={mark}\r\nname{mark}place\r\npump{mark}hall\r\n".encode("utf-8-sig")
 
     assert parse(body, "a.csv").text == "| name | place |\n| --- | --- |\n| pump | hall |\n"
+
+
+def test_titles_above_the_rows_of_a_csv_are_placed_as_their_rows_are() -> None:
+    document = read_here("csv", b"My costs\n\nitem,EUR\nDog,10\n", "a.csv")
+
+    assert document.places_in(0, 8) == ((0, "A1:B1"),)
+    assert document.places_in(document.text.index("| Dog"), len(document.text)) == ((0, "A4:B4"),)
+
+
+def test_a_part_before_the_first_place_has_none() -> None:
+    document = ParsedDocument("title | a |", "markdown", "text/csv", places=(Place(6, "page 1"),))
+
+    assert document.places_in(0, 5) == ()

@@ -145,7 +145,7 @@ class ParsedDocument:
         if not self.places:
             touched = [(max(starts[at] - start, 0), f"page {at + 1}") for at in range(first, last)]
             return tuple(touched) if len(touched) > 1 else ()
-        stops = [*starts[first + 1 : last], end]
+        stops = [*starts[first + 1 : last], end][: last - first]  # none where the part ends before the first place
         return tuple(
             (max(place.start - start, 0), place.named(self.text, max(place.start, start), stop))
             for place, stop in zip(self.places[first:last], stops, strict=True)

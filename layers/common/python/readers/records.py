@@ -84,7 +84,9 @@ def read_csv(body: bytes) -> ParsedDocument:
             found.append(f"rows have from {min(widths)} to {max(widths)} columns")
         if max(widths) > MAX_COLUMNS:
             found.append(f"only the first {MAX_COLUMNS} columns are read")
-        for row in islice(_rows(text, separator), above):
+        letters = ("A", column_name(min(max(widths), MAX_COLUMNS) - 1))
+        for number, row in enumerate(islice(_rows(text, separator), above), start=1):
+            writer.place("", cells=Place(0, "", letters, number, 1))
             writer.block(one_line(" ".join(row)))
         numbered = enumerate(islice(_rows(text, separator), above, None), start=above + 1)
         filled = ((number, row) for number, row in numbered if _used(row))
