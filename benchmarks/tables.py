@@ -208,7 +208,7 @@ LARGE = (
 
 
 def large_table(rows: int) -> Grid:
-    """Seconds to read and type a CSV of so many rows, and milliseconds of warm answers, the fastest of five."""
+    """Seconds to read and type a CSV of so many rows; the processor's milliseconds of an answer, the least of five."""
     rng = random.Random(rows)
     kinds, first = ("dog", "rent", "food", "car", "garden"), date(2023, 1, 1)
     days = [first + timedelta(day) for day in range(731)]
@@ -226,13 +226,13 @@ def large_table(rows: int) -> Grid:
     for text in LARGE:
         fastest = math.inf
         for _ in range(5):
-            began = time.perf_counter()
+            began = time.process_time()
             given = answer(text, tables, date(2025, 1, 15))
-            fastest = min(fastest, time.perf_counter() - began)
+            fastest = min(fastest, time.process_time() - began)
         times.append(1000 * fastest)
         answers.append(given is not None and not given.abstained)
     size = [f"{rows:,}", f"{len(body) / 1e6:.0f}", f"{read_s:.1f}", f"{typed_s:.1f}"]
-    columns = ("rows", "MB", "read, s", "typed, s", "answered", "ms, half", "ms, worst (goal: 300)")
+    columns = ("rows", "MB", "read, s", "typed, s", "answered", "processor's ms, half", "worst (goal: 300)")
     cells = [*size, f"{sum(answers)} of {len(LARGE)}"]
     return Grid(columns, [[*cells, f"{sorted(times)[len(times) // 2]:.0f}", f"{max(times):.0f}"]])
 
