@@ -260,9 +260,7 @@ def main() -> int:
         kinds[each.kind].append(each)
     rows = [[kind, *figures(some)] for kind, some in kinds.items()]
     goals = ["goals", "95 %", "70 %", "at most 1 %", "90 %", "", "", "60"]
-    grid = Grid(
-        COLUMNS, [*rows, ["all", *figures(outcomes)], goals], f"The {half} half, of which nothing is a model's."
-    )
+    grid = Grid(COLUMNS, [*rows, ["all", *figures(outcomes)], goals], f"The {half} half, without a language model.")
     publish(f"tables_{half}", [grid], write=options.write)
     if options.list:
         print(*(each for each in outcomes if each.failed), sep="\n")
