@@ -45,7 +45,7 @@ from testing.memory_telemetry import (
 from testing.models import HashingEmbedder, ScriptedChatModel
 from tests.simulation.dynamodb import SimulatedDynamoDb
 from tests.simulation.functions import SETTINGS, Functions
-from tests.simulation.model import WORD, Groups, Model, Violation
+from tests.simulation.model import WORD, Groups, Model, Since, Violation
 from tests.simulation.process import CLOCK, START_S
 from tests.simulation.scheduler import Actor, Choices, Scheduler, Simulated, Weather
 from tests.simulation.services import SimulatedBucket, SimulatedQueue
@@ -145,7 +145,7 @@ class Universe:
         tables = SimulatedDynamoDb(CLOCK, lags)
         self.registry = DynamoDbRegistry("registry", tables)
         dynamodb = Simulated("dynamodb", tables, self.scheduler, broken_table)
-        self.floors_at_reply: dict[Actor | None, dict[str, int]] = {}
+        self.floors_at_reply: dict[Actor | None, Since] = {}
         self.chat = ScriptedChatModel(self._reply)
         index = MemoryChunkIndex()
         self.ports: dict[str, Any] = {

@@ -28,7 +28,7 @@ def delete(world: World) -> None:
     world.app.documents.document_service.delete(world.caller, world.key("team/a.md"))
 
 
-def looked_at_again(world: World) -> None:
+def arrive(world: World) -> None:
     """What was sent to ingest arrives."""
     sent, world.queue.sent = world.queue.sent, []
     for key in sent:
@@ -42,7 +42,7 @@ def test_a_version_that_answers_by_then_stays(world: World) -> None:
 
     delete(world)
 
-    looked_at_again(world)
+    arrive(world)
     assert world.texts("pump") == ["The pump is blue."]
 
 
@@ -60,5 +60,5 @@ def test_a_version_that_is_being_indexed_by_then_is_indexed_again(world: World) 
     delete(world)
 
     assert world.head("team/a.md").status is Status.DELETED
-    looked_at_again(world)
+    arrive(world)
     assert world.texts("pump") == ["The pump is blue."]

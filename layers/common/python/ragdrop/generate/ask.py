@@ -152,7 +152,9 @@ class Ask:
         if prepared.prompt is None:
             answer = _refused(prepared)
             if prepared.computed is not None:
-                yield from (answer.text, *answer.citations, *answer.claims)
+                yield answer.text
+                yield from answer.citations
+                yield from answer.claims
         else:
             reader = self._read_answer(prepared, deadline)
             completion: Completion | None = None
