@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from ragdrop.domain.access import AccessVerdict, Readable, VaultRules, read_rules
 from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Head, Heads
+from ragdrop.domain.documents import Head, Heads, Page
 from ragdrop.domain.history import ChangeCounts, Stamp
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Caller
+from ragdrop.errors import DatabaseError, ForbiddenError
 from ragdrop.ports.search_services import SearchableRegistry
 
 logger = logging.getLogger(__name__)
@@ -85,6 +86,20 @@ class Permissions:
             found |= self.heads(caller, heads, within).found.keys()
         return found
 
+    def page(self, caller: Caller, read: Callable[..., Page], cursor: str | None, limit: int) -> Page:
+        """The next page of *read* that holds what the caller may read; its cursor names the last of these alone."""
+        while True:
+            page = read(cursor=cursor, limit=limit)
+            visible = self.readable(caller, (head for head in page.heads if caller.may_see(head.key.vault)))
+            if page.cursor is None or visible == page.heads:
+                return Page(visible, page.cursor)
+            if visible:
+                upto = read(cursor=cursor, limit=page.heads.index(visible[-1]) + 1)
+                if upto.heads[-1:] != visible[-1:]:
+                    raise DatabaseError("the list changed while it was read", service="registry")
+                return Page(visible, upto.cursor)
+            cursor = page.cursor
+
     def allows(self, caller: Caller, key: DocumentKey, head: Head | None) -> bool:
         """Whether *caller* may read the document at *key*, and may know of it; without a head its path decides.
 
@@ -112,5 +127,8 @@ def may_read(readable: Readable, head: Head) -> bool:
 
 
 def reader_of(caller: Caller, groups: Sequence[str]) -> Caller:
-    """A reader of *groups* with the vaults of *caller*: what such a caller would see."""
+    """A reader of *groups* with the vaults of *caller*. Raises ForbiddenError: *caller* is no admin."""
+    if not caller.reads_all:
+        message = f"what others may read is for the role admin, the key has {caller.role}"
+        raise ForbiddenError(message, role=caller.role, needed="admin")
     return Caller(caller.tenant, "reader", caller.vaults, caller.credential, groups=tuple(groups))
