@@ -37,7 +37,7 @@ def test_a_planted_bug_is_found_shrunk_and_repeated_to_the_byte_by_its_seed() ->
     assert again.stdout == found.stdout
 
 
-@pytest.mark.parametrize("mutant", (*MUTANTS, *GAPS), ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", [*MUTANTS, *GAPS], ids=lambda mutant: mutant.name)
 def test_the_text_of_every_planted_bug_is_in_the_code(mutant: Mutant) -> None:
     spec = find_spec(mutant.module)
 
