@@ -34,12 +34,6 @@ MUTANTS: Sequence[Mutant] = (
         "ObjectState.SAME if live[0] == versions[0] and",
     ),
     Mutant(
-        "what a running revision will replace is obsolete already",
-        "ragdrop.ingest.reconcile_rules",
-        "        return head.live_revision\n",
-        "        return head.revision\n",
-    ),
-    Mutant(
         "a message is done with although its document could not be read",
         "ragdrop.ingest.reconcile",
         "                    if not self._continues(key, delivery, exc, alone=delivery is deliveries[0]):\n"
@@ -147,6 +141,12 @@ MUTANTS: Sequence[Mutant] = (
 )
 
 GAPS: Sequence[Mutant] = (
+    Mutant(
+        "what a running revision will replace is obsolete already",
+        "ragdrop.ingest.reconcile_rules",
+        "        return head.live_revision\n",
+        "        return head.revision\n",
+    ),
     Mutant(
         "a claim is written whatever revision is there",
         "ragdrop.stores.dynamodb.document_items",
