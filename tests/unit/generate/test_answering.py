@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from ragdrop.domain.answers import Answer, AnswersQuestion, Question
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.models import log_odds
+from ragdrop.domain.models import EmbeddingSpace, log_odds
 from ragdrop.domain.retrieval import Query
-from ragdrop.errors import ReaderError
-from ragdrop.generate.answering import NOT_READ, AnswerScale, ReadQuestion
+from ragdrop.errors import EmbeddingServiceError, ReaderError
+from ragdrop.generate.answering import NOT_READ, AnswerScale, NearestSentence, ReadQuestion
 from ragdrop.generate.ask import Ask
 from ragdrop.generate.citations import VerifyAnswer
 from testing.memory_services import WordReader
 from tests.world import World
+
+if TYPE_CHECKING:
+    from ragdrop.ports.model_services import Embedder
 
 HALF = AnswerScale((1.0, 0.0, 0.0), (1.0, 0.0), least=log_odds(0.5), least_answer=0.5, sure=0.8)
 """What holds half of the question's words, and a word more, answers it."""
@@ -173,3 +178,62 @@ def test_a_given_answer_is_checked_against_a_question_where_there_is_one() -> No
 
     assert without.answers is None
     assert asked.answers == AnswersQuestion("no", "no_number")
+
+
+@dataclass
+class SentenceEmbedder:
+    """Vectors of two numbers: whether a text speaks of the *subject*, and the rest."""
+
+    subject: str = "code"
+    fails: bool = False
+    embedded: list[str] = field(default_factory=list)
+
+    def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> list[float]:
+        return [1.0, 0.0]
+
+    def passages(self, texts: Sequence[str], space: EmbeddingSpace, deadline: Deadline) -> list[list[float]]:
+        if self.fails:
+            raise EmbeddingServiceError("down", service="embedding")
+        self.embedded += texts
+        return [[1.0, 0.0] if self.subject in text else [0.0, 1.0] for text in texts]
+
+
+QUESTION = "What is the code of the old pump?"
+
+
+def order_with(embedder: SentenceEmbedder, reading: ReadWorld, *, times: int = 1) -> list[str]:
+    """The documents that a question finds, in the order of a reader with *embedder*'s sentences."""
+    nearest = NearestSentence(cast("Embedder", embedder), EmbeddingSpace("m", 2))
+    read = ReadQuestion(reading.reader, replace(HALF, compared=(0.0, 100.0)), nearest=nearest)
+    documents = reading.world.search(QUESTION, min_relevance=0.0).documents
+    for _ in range(times):
+        ordered, _ = read.rerank(QUESTION, documents, Deadline.after(10))
+    return [each.key.path for each in ordered]
+
+
+def test_the_passage_with_the_nearest_sentence_comes_before_one_that_is_near_as_a_whole(reading: ReadWorld) -> None:
+    reading.world.put("team/long.md", "The pump of the old mill is what all asked for. The code hangs in the cellar.")
+    reading.world.put("team/near.md", "What is the old pump of the mill is what all of the house asked.")
+
+    assert order_with(SentenceEmbedder("code hangs"), reading) == ["long.md", "near.md"]
+    assert order_with(SentenceEmbedder("of the house"), reading) == ["near.md", "long.md"]
+
+
+def test_without_vectors_of_sentences_the_reader_and_the_search_order_alone(reading: ReadWorld) -> None:
+    reading.world.put("team/long.md", "The pump of the old mill is what all asked for. The code hangs in the cellar.")
+    reading.world.put("team/near.md", "What is the old pump of the mill is what all of the house asked.")
+    alone, _ = ReadQuestion(reading.reader, HALF).rerank(
+        QUESTION, reading.world.search(QUESTION, min_relevance=0.0).documents, Deadline.after(10)
+    )
+
+    assert order_with(SentenceEmbedder(fails=True), reading) == [each.key.path for each in alone]
+
+
+def test_a_sentence_is_embedded_once(reading: ReadWorld) -> None:
+    reading.world.put("team/one.md", "The code of the pump is QX-5521. Ask the office for it.")
+    reading.world.put("team/two.md", "The old pump has no code at all. Nobody asks for it here.")
+    embedder = SentenceEmbedder()
+
+    order_with(embedder, reading, times=2)
+
+    assert len(embedder.embedded) == len(set(embedder.embedded)) == 4

@@ -74,7 +74,7 @@ class GenerateParts:
 
     @cached_property
     def _read(self) -> ReadQuestion:
-        return ReadQuestion(self.ports.guarded_reader)
+        return self.ports.read_question
 
     @cached_property
     def store_receipts(self) -> StoreReceipts:

@@ -20,6 +20,7 @@ from ragdrop.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from bucketindex.index import BucketChunkIndex
+    from ragdrop.generate.answering import ReadQuestion
     from ragdrop.ingest.revision_store import RevisionStore
     from ragdrop.models.http import OpenAiHttp
     from ragdrop.ports.answer_services import ClaimVerifier, Prompter, Receipts
@@ -461,6 +462,17 @@ class Ports:
         from ragdrop.models.cached_reader import CachedReader
 
         return CachedReader(self._guarded(self.reader, "reader"))
+
+    @cached_property
+    def read_question(self) -> ReadQuestion:
+        """What reads questions against passages, and answers against questions."""
+        from ragdrop.domain.models import of_model
+        from ragdrop.generate.answering import COMPARES, NearestSentence, ReadQuestion  # few searches ask for it
+
+        space = self.settings.seed_index().space
+        compares = self.guarded_reader is not None and of_model(space.model, COMPARES)
+        nearest = NearestSentence(self.guarded_embedder, space) if compares else None
+        return ReadQuestion(self.guarded_reader, nearest=nearest)
 
     @cached_property
     def guarded_chat(self) -> ChatModel:

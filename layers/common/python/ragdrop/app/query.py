@@ -42,9 +42,7 @@ class QueryParts:
 def _order_by_reading(
     ports: Ports, question: str, documents: Sequence[FoundDocument], deadline: Deadline
 ) -> tuple[list[FoundDocument], Reranking]:
-    from ragdrop.generate.answering import ReadQuestion  # few searches ask for it
-
-    return ReadQuestion(ports.guarded_reader).rerank(question, documents, deadline)
+    return ports.read_question.rerank(question, documents, deadline)
 
 
 def build_query(ports: Ports, tenants: TenantParts) -> QueryParts:

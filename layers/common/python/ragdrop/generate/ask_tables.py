@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime
 from itertools import islice
 from typing import Any, TypeVar
 
+from groundcheck.sentences import stemmed_words
 from ragdrop.domain.answers import (
     Answer,
     AnswersQuestion,
@@ -124,7 +125,9 @@ class AskTables:
             tables.append(_documents_table(notes))
         given = answer_from_tables(asked.text, tables, self._today(asked))
         if given is None or given.table is None:
-            is_refused = given is not None and not question.answer_anyway and _is_of_tables(given, retrieval)
+            is_refused = (
+                given is not None and not question.answer_anyway and _is_of_tables(given, asked.text, retrieval)
+            )
             return _refusal(given, asked.text, retrieval) if given is not None and is_refused else None
         if id(given.table) not in owners:
             hits = self._notes_cited([notes[row] for row in given.used])
@@ -229,10 +232,15 @@ class AskTables:
         return cited
 
 
-def _is_of_tables(given: TableAnswer, retrieval: Retrieval) -> bool:
-    """Whether the best passage is of a sheet, or of a table that knows all words of the question but one."""
+def _is_of_tables(given: TableAnswer, question: str, retrieval: Retrieval) -> bool:
+    """Whether the best passage is of a sheet, or of a table that knows all words of the question but one.
+
+    Rows that have all of its words say it in a cell's own text.
+    """
     best = next((found.hit for document in retrieval.documents for found in document.chunks), None)
     if best is None or not re.search(r"(?m)^\|.*\|$", best.chunk.text):
+        return False
+    if set(stemmed_words(question)) <= set(stemmed_words(best.chunk.text)):
         return False
     return best.key.path.lower().endswith(SHEETS) or (given.unknown < 2 and best.key.path in given.closest)
 
