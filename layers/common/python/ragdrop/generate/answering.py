@@ -106,7 +106,7 @@ class ReadFound:
 class NearestSentence:
     """How near the nearest sentence of a passage is to a question: one vector of a long passage hides it.
 
-    Thread-safe; the vectors of sentences are kept.
+    Thread-safe; the vectors of sentences are cached.
     """
 
     def __init__(self, embedder: Embedder, space: EmbeddingSpace) -> None:
