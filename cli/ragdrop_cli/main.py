@@ -117,7 +117,12 @@ def build() -> typer.Typer:
         (app, "ls", documents.ls, "ragdrop ls --vault team --failed"),
         (app, "show", documents.show, "ragdrop show team/notes/pump.md"),
         (app, "access", documents.access, "ragdrop access team/notes/pump.md"),
-        (app, "table", documents.table, 'ragdrop table team/costs.csv --query "total amount in August"'),
+        (
+            app,
+            "table",
+            documents.table,
+            'ragdrop table team/office/bike-tours.csv --query "How many tours were longer than 80 km?"',
+        ),
         (app, "rm", documents.rm, "ragdrop rm team/notes/pump.md"),
         (app, "history", history.history, "ragdrop history team/notes/pump.md --changes"),
         (app, "watch", push.watch, "ragdrop watch notes --vault team --yes"),

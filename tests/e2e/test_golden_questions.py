@@ -17,7 +17,9 @@ ANSWERABLE = [question for question in QUESTIONS if question["document"]]
 @pytest.mark.parametrize("question", ANSWERABLE, ids=lambda question: question["question"][:40])
 def test_the_text_that_answers_stands_in_its_document_and_in_no_other(question: dict[str, Any]) -> None:
     holders = [
-        path.relative_to(VAULT).as_posix() for path in VAULT.rglob("*.*") if question["text"] in path.read_text("utf-8")
+        path.relative_to(VAULT).as_posix()
+        for path in VAULT.rglob("*.*")
+        if question["text"].encode() in path.read_bytes()
     ]
 
     assert holders == [question["document"]]

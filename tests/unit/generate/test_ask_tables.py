@@ -127,3 +127,31 @@ def test_rows_are_not_quoted_for_an_answer_that_no_table_gives(world: World, tex
     assert answer.abstain_reason == "insufficient_information"
     assert "costs.csv" in answer.warnings[0]
     assert world.chat.asked == []
+
+
+BOILER = """# Boiler
+
+The boiler is in the cellar.
+
+| code | meaning | what to do |
+|---|---|---|
+| E-104 | no water | fill up |
+| E-119 | the fan is stuck | call Mr Hollander |
+"""
+
+
+def test_a_row_is_quoted_that_has_the_code_of_the_question(world: World) -> None:
+    world.put("team/boiler.md", BOILER)
+    world.chat.reply = "| E-119 | the fan is stuck | call Mr Hollander | [1]"
+
+    answer = ask(world, "What do I do when the boiler shows E-119?")
+
+    assert (answer.abstain_reason, answer.table) == (None, None)
+    assert "Mr Hollander" in answer.text
+
+
+def test_a_cell_that_the_question_names_is_no_answer(world: World) -> None:
+    world.put("team/boiler.md", BOILER)
+    world.chat.reply = "| E-119 | the fan is stuck | call Mr Hollander | [1]"
+
+    assert ask(world, "boiler E-119").table is None

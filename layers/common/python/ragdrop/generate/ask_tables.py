@@ -36,6 +36,7 @@ from ragdrop.generate.abstentions import abstention
 from ragdrop.generate.answering import ReadFound, closest_passages
 from ragdrop.ingest.revision_store import RevisionStore, StoredRevision
 from ragdrop.ports.search_services import SearchableRegistry
+from ragdrop.query.exact import exact_terms, fold
 from ragdrop.query.view import ResolveQueryView
 from ragdrop.tables.answer_tables import TableAnswer, answer_from_tables
 from ragdrop.tables.asked import read_question
@@ -125,10 +126,11 @@ class AskTables:
             tables.append(_documents_table(notes))
         given = answer_from_tables(asked.text, tables, self._today(asked))
         if given is None or given.table is None:
-            is_refused = (
-                given is not None and not question.answer_anyway and _is_of_tables(given, asked.text, retrieval)
-            )
-            return _refusal(given, asked.text, retrieval) if given is not None and is_refused else None
+            if given is None or question.answer_anyway or not _is_of_tables(given, asked.text, retrieval):
+                return None
+            return _refusal(given, asked.text, retrieval)
+        if given.number is None and set(stemmed_words(given.value)) <= set(stemmed_words(asked.text)):
+            return None  # the question's own words
         if id(given.table) not in owners:
             hits = self._notes_cited([notes[row] for row in given.used])
         else:
@@ -235,10 +237,13 @@ class AskTables:
 def _is_of_tables(given: TableAnswer, question: str, retrieval: Retrieval) -> bool:
     """Whether the best passage is of a sheet, or of a table that knows all words of the question but one.
 
-    Rows that have all of its words say it in a cell's own text.
+    Rows that have all of its words, or a code that it names, say it in a cell's own text.
     """
     best = next((found.hit for document in retrieval.documents for found in document.chunks), None)
     if best is None or not re.search(r"(?m)^\|.*\|$", best.chunk.text):
+        return False
+    folded = fold(best.chunk.text)
+    if any(term.is_code and term.stands_in(folded) for term in exact_terms(question)):
         return False
     if set(stemmed_words(question)) <= set(stemmed_words(best.chunk.text)):
         return False
