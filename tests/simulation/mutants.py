@@ -67,12 +67,6 @@ MUTANTS: Sequence[Mutant] = (
         "            if cached is not None:",
     ),
     Mutant(
-        "an answer is cached for every credential of a tenant",
-        "ragdrop.query.cache",
-        '        "vaults": sorted(caller.vaults),\n',
-        "",
-    ),
-    Mutant(
         "a cached head is true for ever",
         "ragdrop.query.view",
         "if cached_head is not None and cached_head[0] == stamp:",
@@ -88,12 +82,6 @@ MUTANTS: Sequence[Mutant] = (
         "an open view of the index is true for ever", "bucketindex.views", "            and self.counts == counts\n", ""
     ),
     # Segments and their merges
-    Mutant(
-        "a merge loses what was added meanwhile",
-        "bucketindex.manifest",
-        "        left = [each for each in self.segments if each.name not in replaced]\n",
-        "        left: list[SegmentEntry] = []\n",
-    ),
     # Reindex
     # Permission
     Mutant(
@@ -141,6 +129,18 @@ MUTANTS: Sequence[Mutant] = (
 )
 
 GAPS: Sequence[Mutant] = (
+    Mutant(
+        "an answer is cached for every credential of a tenant",
+        "ragdrop.query.cache",
+        '        "vaults": sorted(caller.vaults),\n',
+        "",
+    ),
+    Mutant(
+        "a merge loses what was added meanwhile",
+        "bucketindex.manifest",
+        "        left = [each for each in self.segments if each.name not in replaced]\n",
+        "        left: list[SegmentEntry] = []\n",
+    ),
     Mutant(
         "what a running revision will replace is obsolete already",
         "ragdrop.ingest.reconcile_rules",

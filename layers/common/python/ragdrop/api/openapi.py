@@ -30,6 +30,7 @@ MORE = {
     "/answers/{answer_id}/feedback": ("NOT_FOUND",),
     "/documents/{vault}/{path}": ("DOCUMENT_NOT_FOUND", "DOCUMENT_TOO_LARGE"),
     "/documents/{vault}/{path}/history": ("DOCUMENT_NOT_FOUND",),
+    "/documents/{vault}/{path}/tables": ("DOCUMENT_NOT_FOUND",),
     "/documents/{vault}/{path}/retry": ("DOCUMENT_NOT_FOUND",),
     "/uploads": ("DOCUMENT_NOT_FOUND",),
 }

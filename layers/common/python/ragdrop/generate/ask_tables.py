@@ -48,6 +48,7 @@ logger = logging.getLogger(__name__)
 MAX_LISTED = 2_000  # documents of the vaults asked; of more only what the search found is read
 MAX_TABLES = 200  # documents whose tables one question reads
 MAX_CITATIONS = 12
+SAID_BY_A_ROW = 0.75  # of a question's words: "What does the label of the mill read?" and "label of the mill"
 MAX_QUOTE_ROWS = 40  # of one citation
 MAX_SENTENCE = 1_500  # characters of a list within the sentence
 CACHED_S = 3_600.0
@@ -237,7 +238,7 @@ class AskTables:
 def _is_of_tables(given: TableAnswer, question: str, retrieval: Retrieval) -> bool:
     """Whether the best passage is of a sheet, or of a table that knows all words of the question but one.
 
-    Rows that have all of its words, or a code that it names, say it in a cell's own text.
+    A row with most of its words, or a code that it names, says it in a cell's own text.
     """
     best = next((found.hit for document in retrieval.documents for found in document.chunks), None)
     if best is None or not re.search(r"(?m)^\|.*\|$", best.chunk.text):
@@ -245,7 +246,9 @@ def _is_of_tables(given: TableAnswer, question: str, retrieval: Retrieval) -> bo
     folded = fold(best.chunk.text)
     if any(term.is_code and term.stands_in(folded) for term in exact_terms(question)):
         return False
-    if set(stemmed_words(question)) <= set(stemmed_words(best.chunk.text)):
+    asked = set(stemmed_words(question))
+    rows = (set(stemmed_words(row)) for row in best.chunk.text.splitlines())
+    if any(len(asked & row) >= SAID_BY_A_ROW * len(asked) for row in rows):
         return False
     return best.key.path.lower().endswith(SHEETS) or (given.unknown < 2 and best.key.path in given.closest)
 

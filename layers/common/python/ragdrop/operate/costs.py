@@ -45,7 +45,7 @@ UNITS: dict[str, dict[str, tuple[float, int, int, int]]] = {
     "bucket": {
         "search": (8.0, 1, 0, 0),
         "search, the same again": (2.0, 1, 0, 0),
-        "ask": (13.0, 20, 0, 0),
+        "ask": (41.0, 20, 0, 30),
         "new document, one chunk": (5.0, 17, 6, 6),
         "changed document, one chunk": (7.0, 21, 6, 9),
         "deletion": (4.0, 18, 0, 1),
@@ -53,7 +53,7 @@ UNITS: dict[str, dict[str, tuple[float, int, int, int]]] = {
     "opensearch": {
         "search": (8.0, 1, 0, 0),
         "search, the same again": (2.0, 1, 0, 0),
-        "ask": (13.0, 20, 0, 0),
+        "ask": (41.0, 20, 0, 30),
         "new document, one chunk": (5.0, 17, 6, 6),
         "changed document, one chunk": (7.0, 21, 6, 9),
         "deletion": (4.0, 18, 0, 1),
