@@ -90,7 +90,7 @@ FILES: dict[str, tuple[bytes, str, str, str | None]] = {
     "a.jsonl": (f'{{"note": "Good morning."}}\n{{"note": "{fact("tide gauge", "Yarrow-22")}"}}\n'.encode(),
                 "tide gauge", "Yarrow-22", None),
     "a.csv": ("".join(f"{','.join(map(str, row))}\n" for row in rows("ice auger", "Zedoary-23")).encode(), "ice auger",
-              "Zedoary-23", None),
+              "Zedoary-23", "A3:B3"),
 }  # fmt: skip
 
 
