@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import os
 import struct
-import threading
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import unquote
 
@@ -21,6 +20,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from testing.memory_services import WordReranker
 from testing.models import HashingEmbedder
+from tests.served import handled_by
 from tests.sigv4 import signature, signed_parts
 
 SAID = "It is so [1]. And so."
@@ -168,17 +168,8 @@ def bedrock_server(secret: str | None = None) -> Iterator[BedrockServer]:
             self.end_headers()
             self.wfile.write(body)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    made.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with handled_by(Handler) as made.url:
         yield made
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
 
 
 def invoked(model: str, body: dict[str, Any]) -> dict[str, Any]:

@@ -6,13 +6,14 @@ It refuses and fails on request, as "Invoke" (docs.aws.amazon.com, Lambda API) h
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import httpx
+
+from tests.served import handled_by
 
 REFUSALS = {"TooManyRequestsException": 429, "AccessDeniedException": 403, "ResourceNotFoundException": 404}
 
@@ -58,17 +59,8 @@ def lambda_server(models_url: str) -> Iterator[LambdaServer]:
             self.end_headers()
             self.wfile.write(body)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    made.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with handled_by(Handler) as made.url:
         yield made
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
 
 
 def answered(models_url: str, event: Mapping[str, Any]) -> dict[str, Any]:

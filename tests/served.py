@@ -1,4 +1,4 @@
-"""The real API under uvicorn on a free port of the loopback, over a World of fakes."""
+"""Servers on free ports of the loopback: the real API under uvicorn, over a World of fakes, and a handler's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -51,3 +52,18 @@ def served(api: ASGIApp) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join(10)
+
+
+@contextmanager
+def handled_by(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The base URL of a server of *handler* while the block runs."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(5)

@@ -467,7 +467,8 @@ class Ports:
     def read_question(self) -> ReadQuestion:
         """What reads questions against passages, and answers against questions."""
         from ragdrop.domain.models import of_model
-        from ragdrop.generate.answering import COMPARES, NearestSentence, ReadQuestion  # few searches ask for it
+        from ragdrop.generate.answering import ReadQuestion  # few searches ask for it
+        from ragdrop.models.sentence_vectors import COMPARES, NearestSentence
 
         space = self.settings.seed_index().space
         compares = self.guarded_reader is not None and of_model(space.model, COMPARES)

@@ -3,7 +3,7 @@
 import logging
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from operator import mul
@@ -14,15 +14,14 @@ from groundcheck.clauses import sequence
 from groundcheck.facts import names
 from groundcheck.sentences import stemmed_words, units
 from ragdrop.domain.answers import AnswersQuestion, ClosestPassage
-from ragdrop.domain.bounded_cache import BoundedCache
-from ragdrop.domain.chunks import Hit, Vector
+from ragdrop.domain.chunks import Hit
 from ragdrop.domain.deadlines import READ, Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import asks, is_english
-from ragdrop.domain.models import EmbeddingSpace, log_odds
+from ragdrop.domain.models import log_odds
 from ragdrop.domain.retrieval import FoundDocument, Reranking, Retrieval
 from ragdrop.errors import DependencyError
-from ragdrop.ports.model_services import Embedder, Reader, Reading
+from ragdrop.ports.model_services import Reader, Reading
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +30,6 @@ MOST_READ = 12  # passages of a question: some 150 ms on two cores
 MOST_COMPARED = 5  # of these the best, whose sentences are compared with the question
 MOST_SENTENCES = 16  # of each
 MOST_WORDS_OF_A_LABEL = 2  # what is as short says nothing alone
-MOST_CACHED = 2_000  # vectors of sentences: 3 MB
 MOST_CLOSEST = 2
 QUOTE_CHARACTERS = 300
 NOT_READ = "the reader did not answer: nothing says whether the answer answers the question"
@@ -66,8 +64,8 @@ ANSWER_SCALE = AnswerScale((0.0, 0.63, 0.76), (0.78, -0.59), -0.79, 0.056, 0.37)
 The weights of sentences put the right passage first for 305 of 500 questions over ten vaults that nothing was trained
 on, 276 without them, and for 55 of the 100 of the tuning half, 51 without.
 """
-COMPARES = {"all-minilm-l6-v2": True}
-"""Embedding models whose cosines of sentences were measured; with others sentences are not compared."""
+Nearest = Callable[[str, Sequence[Sequence[str]], Deadline], list[float]]
+"""Of each passage the highest cosine of the question and one of its sentences; raises DependencyError."""
 UNKNOWN = 0.02  # relevance of what stands beside a passage that matches
 
 
@@ -103,32 +101,6 @@ class ReadFound:
         return sorted(documents, key=lambda document: best.get(document.key, len(self.passages)))
 
 
-class NearestSentence:
-    """How near the nearest sentence of a passage is to a question: one vector of a long passage hides it.
-
-    Thread-safe; the vectors of sentences are cached.
-    """
-
-    def __init__(self, embedder: Embedder, space: EmbeddingSpace) -> None:
-        self._embedder = embedder
-        self._space = space
-        self._vectors = BoundedCache[str, Vector](size=MOST_CACHED)
-
-    def __call__(self, question: str, passages: Sequence[Sequence[str]], deadline: Deadline) -> list[float]:
-        """The highest cosine of *question* and a sentence of each passage, -1 to 1; 0 for one without sentences.
-
-        Raises EmbeddingServiceError or ModelNotFoundError: the sentences have no vectors.
-        """
-        vectors = {text: self._vectors.get(text, now_s=0.0) for passage in passages for text in passage}
-        new = [text for text, known in vectors.items() if known is None]
-        for text, made in zip(new, self._embedder.passages(new, self._space, deadline), strict=True):
-            self._vectors.put(text, made, now_s=0.0)
-            vectors[text] = made
-        asked = self._embedder.query(question, self._space, deadline)
-        near = {text: sum(map(mul, asked, each)) for text, each in vectors.items() if each is not None}
-        return [max((near[text] for text in passage), default=0.0) for passage in passages]
-
-
 class ReadQuestion:
     """Reads questions against passages, and answers against questions; without a reader nothing is read.
 
@@ -137,7 +109,7 @@ class ReadQuestion:
     """
 
     def __init__(
-        self, reader: Reader | None, scale: AnswerScale = ANSWER_SCALE, *, nearest: NearestSentence | None = None
+        self, reader: Reader | None, scale: AnswerScale = ANSWER_SCALE, *, nearest: Nearest | None = None
     ) -> None:
         self._reader = reader
         self._scale = scale

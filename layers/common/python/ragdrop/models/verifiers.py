@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from operator import mul
 
 from groundcheck import OpenClaim, Opinion
-from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.languages import is_english
 from ragdrop.domain.models import Curve, EmbeddingSpace, log_odds
 from ragdrop.errors import GenerationError
+from ragdrop.models.sentence_vectors import SentenceVectors
 from ragdrop.ports.model_services import ChatModel, Embedder, Message, Reader, Reading
 
 WIDTHS_ABOVE = 4.5
@@ -36,10 +36,8 @@ class SentenceVectorVerifier:
     decides = False
 
     def __init__(self, embedder: Embedder, space: EmbeddingSpace, curve: Curve) -> None:
-        self._embedder = embedder
-        self._space = space
+        self._vectors = SentenceVectors(embedder, space, size=MOST_CACHED)
         self._least = curve.operating_point + WIDTHS_ABOVE * curve.width
-        self._cached: dict[str, Vector] = {}
 
     def judge(self, claims: Sequence[OpenClaim], deadline: Deadline) -> list[Opinion]:
         vectors = self._vectors([text for claim in claims for text in (claim.text, *claim.passages)], deadline)
@@ -50,13 +48,6 @@ class SentenceVectorVerifier:
             is_near = best is not None and near[best] >= self._least
             found.append(Opinion("supported", best) if is_near else Opinion("unsupported"))
         return found
-
-    def _vectors(self, texts: Sequence[str], deadline: Deadline) -> dict[str, Vector]:
-        cached = self._cached  # another thread may replace it
-        new = [text for text in dict.fromkeys(texts) if text not in cached]
-        made = dict(zip(new, self._embedder.passages(new, self._space, deadline), strict=True)) if new else {}
-        self._cached = {**(cached if len(cached) + len(made) <= MOST_CACHED else {}), **made}
-        return {**cached, **made}
 
 
 @dataclass(frozen=True, slots=True)
