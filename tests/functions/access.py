@@ -6,16 +6,14 @@ import json
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import parse_qs
 
 from starlette.routing import Mount
 
 from pages.access import Row
 from ragdrop.domain.tenants import Role
-from tests.functions.conftest import EXAMPLE_BUCKET, Deployment, LocalContext
+from tests.functions.conftest import EXAMPLE_BUCKET, Deployment, rest_event
 
 SEEN, HIDDEN = "Wxqmine", "Vjqztheirs"  # stand in the texts of the caller's tenant, and of the other one
-GENERATED = ("/ask", "/v1/")
 
 
 class Access:
@@ -86,24 +84,11 @@ class Access:
         return str(json.loads(self._send(secret, row, row.path)[1])["answer_id"])
 
     def _send(self, secret: str | None, row: Row, path: str) -> tuple[int, str]:
-        route, _, query = path.partition("?")
         headers = {"host": "api.example", "accept": "application/json", "content-type": "application/json"} | (
             {"x-api-key": secret} if secret else {}
         )
-        event = {
-            "resource": "/{proxy+}",
-            "path": route,
-            "httpMethod": row.route.partition(" ")[0],
-            "headers": headers,
-            "multiValueHeaders": {name: [value] for name, value in headers.items()},
-            "multiValueQueryStringParameters": parse_qs(query, keep_blank_values=True),
-            "requestContext": {"identity": {"sourceIp": "127.0.0.1"}, "stage": "prod"},
-            "body": row.body if isinstance(row.body, str | None) else json.dumps(row.body),
-            "isBase64Encoded": False,
-        }
-        function = "generate" if route.startswith(GENERATED) else "mcp" if route == "/mcp" else "query"
-        answer = self.deployment.handlers[function].handler(event, LocalContext())
-        return int(answer["statusCode"]), str(answer["body"])
+        event = rest_event(row.route.partition(" ")[0], path, headers, row.body)
+        return self.deployment.routed(event)
 
 
 def spelled_routes(deployment: Deployment) -> set[str]:

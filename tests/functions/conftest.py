@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from urllib.parse import quote_plus
+from urllib.parse import parse_qs, quote_plus
 
 import boto3
 import pytest
@@ -52,6 +52,22 @@ class LocalContext:
     def get_remaining_time_in_millis(self) -> int:
         """A whole minute, unless told otherwise."""
         return self.remaining_ms
+
+
+def rest_event(method: str, path: str, headers: Mapping[str, str], body: object = None) -> dict[str, Any]:
+    """The REST API's event of a request; *path* may have a query, *body* is a text or becomes JSON."""
+    route, _, query = path.partition("?")
+    return {
+        "resource": "/{proxy+}",
+        "path": route,
+        "httpMethod": method,
+        "headers": headers,
+        "multiValueHeaders": {name: [value] for name, value in headers.items()},
+        "multiValueQueryStringParameters": parse_qs(query, keep_blank_values=True),
+        "requestContext": {"identity": {"sourceIp": "127.0.0.1"}, "stage": "prod"},
+        "body": body if isinstance(body, str | None) else json.dumps(body),
+        "isBase64Encoded": False,
+    }
 
 
 class Deployment:
@@ -110,6 +126,13 @@ class Deployment:
         """A golden event with the deployment's own key, and *changes* laid over it."""
         text = (EVENTS / f"{name}.json").read_text("utf-8").replace(EXAMPLE_KEY, self.key)
         return {**json.loads(text), **changes}
+
+    def routed(self, event: dict[str, Any]) -> tuple[int, str]:
+        """The status and the body of a request to whichever function has its route."""
+        path = event["path"]
+        function = "generate" if path.startswith(("/ask", "/v1/")) else "mcp" if path == "/mcp" else "query"
+        response = self.handlers[function].handler(event, LocalContext())
+        return int(response["statusCode"]), str(response["body"])
 
     def call(self, function: str, event: dict[str, Any]) -> tuple[int, Any]:
         """The status and the parsed body of a request."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qs
 
-from tests.functions.conftest import EXAMPLE_BUCKET, Deployment, LocalContext
+from tests.functions.conftest import EXAMPLE_BUCKET, Deployment, rest_event
 
 HIDDEN = "Vjqzsalary"  # stands in names, texts and metadata of what only group hr may read, and in no request
-GENERATED = ("/ask", "/v1/")
 OPEN = {"pump.md", "hr/open/news.md"}
 ALL = OPEN | {"hr/pay.md", "secret.md", "beside.txt", "marked.txt"}
 RULES = [{"path": "hr/**", "groups": ["hr"]}, {"path": "hr/open/**", "groups": ["*"]}]
@@ -69,24 +67,11 @@ class Ruled:
         self, who: str, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> tuple[int, Any]:
         """Status and body of a request of one of the callers."""
-        route, _, query = path.partition("?")
         sent = {"host": "api.example", "accept": "application/json", "content-type": "application/json"}
         sent |= {"x-api-key": self.keys[who], **(headers or {})}
-        event = {
-            "resource": "/{proxy+}",
-            "path": route,
-            "httpMethod": method,
-            "headers": sent,
-            "multiValueHeaders": {name: [value] for name, value in sent.items()},
-            "multiValueQueryStringParameters": parse_qs(query, keep_blank_values=True),
-            "requestContext": {"identity": {"sourceIp": "127.0.0.1"}, "stage": "prod"},
-            "body": body if isinstance(body, str | None) else json.dumps(body),
-            "isBase64Encoded": False,
-        }
-        function = "generate" if route.startswith(GENERATED) else "mcp" if route == "/mcp" else "query"
-        answer = self.deployment.handlers[function].handler(event, LocalContext())
-        text = str(answer["body"])
-        return int(answer["statusCode"]), json.loads(text) if text.startswith(("{", "[")) else text
+        event = rest_event(method, path, sent, body)
+        status, text = self.deployment.routed(event)
+        return status, json.loads(text) if text.startswith(("{", "[")) else text
 
     def paths(self, who: str, query: str = "pump", **fields: Any) -> set[str]:
         """Paths of everything that a search shows, wherever it stands."""

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qs
 
 from mangum import Mangum
 
@@ -15,7 +14,7 @@ from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
 from testing.memory_chunk_index import MemoryChunkIndex
-from tests.functions.conftest import LocalContext
+from tests.functions.conftest import LocalContext, rest_event
 from tests.world import World
 
 HIDDEN = "Vjqz"  # stands in each planted text and in no attack
@@ -57,19 +56,8 @@ class Wall:
 
     def send(self, key: str, method: str, path: str, *, body: Any = None) -> tuple[int, Any]:
         """Status and body of a request, without what differs from one request to the next."""
-        route, _, query = path.partition("?")
         headers = {"x-api-key": key, "x-request-id": "r", "host": "api.example", "content-type": "application/json"}
-        event = {
-            "resource": "/{proxy+}",
-            "path": route,
-            "httpMethod": method,
-            "headers": headers,
-            "multiValueHeaders": {name: [value] for name, value in headers.items()},
-            "multiValueQueryStringParameters": parse_qs(query, keep_blank_values=True),
-            "requestContext": {"identity": {"sourceIp": "127.0.0.1"}, "stage": "prod"},
-            "body": None if body is None else json.dumps(body),
-            "isBase64Encoded": False,
-        }
+        event = rest_event(method, path, headers, body)
         answer = self._serve(event, LocalContext())  # type: ignore[arg-type]
         return answer["statusCode"], without_volatile(json.loads(answer["body"]))
 
