@@ -13,6 +13,7 @@ from tests.e2e.documented import SHELLS, Block, blocks
 from tests.e2e.newcomer import Newcomer, Typed
 
 PUMP = "# Pump\n\nThe code of the pump is QX-5521. The spare key is in the cellar.\n"
+TABLE = "office/bike-tours.csv"
 QUESTIONS = [{"question": "What is the code of the pump?", "document": "team/notes/pump.md", "text": "QX-5521"}]
 EXAMPLE_ANSWER = "0123456789abcdef0123456789abcdef"  # how an id is written in examples, and
 EXAMPLE_KEY = "0123456789ab"  # that of a key
@@ -32,6 +33,9 @@ def reader(newcomer: Newcomer, first_session: list[Typed]) -> Iterator[Newcomer]
         path = newcomer.clone / "examples" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(PUMP, encoding="utf-8")
+    table = newcomer.clone / "examples" / TABLE
+    table.parent.mkdir(parents=True, exist_ok=True)
+    table.write_bytes((newcomer.clone / "localstack/sample-vault" / TABLE).read_bytes())
     (newcomer.clone / "answer.txt").write_text("The code of the pump is QX-5521.", encoding="utf-8")
     lines = "".join(json.dumps(question) + "\n" for question in QUESTIONS)
     (newcomer.clone / "questions.jsonl").write_text(lines, encoding="utf-8")
@@ -52,7 +56,7 @@ def given(reader: Newcomer) -> dict[str, str]:
     """What the examples take as given: the API, a key, the documents of the vault team, an answer that was given."""
     scripts, stack = reader.clone / ".venv/bin", reader.stack
     with RagdropClient(stack["api_url"], stack["api_key"]) as client:
-        if not all(is_there(client, path) for path in ("notes/pump.md", "pump.md")):
+        if not all(is_there(client, path) for path in ("notes/pump.md", "pump.md", TABLE)):
             reader.types(f"{scripts}/ragdrop push examples --vault team --all --wait").worked()
         answer = client.ask("What is the code of the pump?", vaults=["team"])
         version = client.get_document("team", "pump.md")["version_id"]
