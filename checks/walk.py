@@ -83,6 +83,7 @@ def _file(frame: FrameType) -> str:
 
 def _walked(profile: _Profile, request: Callable[[int], None]) -> Walk:
     request(1)
+    sys.setprofile(profile)  # on Python 3.13 a thread that ends may switch it off
     profile.walk = walk = Walk()
     request(2)
     profile.walk = None

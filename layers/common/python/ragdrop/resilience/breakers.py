@@ -26,6 +26,7 @@ from ragdrop.resilience.timing import note_call
 
 logger = logging.getLogger(__name__)
 
+_NEVER_FAILED = Breaker()
 SYNC_EVERY_S = 1.0  # an environment reads and writes the shared item at most this often; an opening is written at once
 THROTTLED = 429
 REST_S = 5.0  # a store that failed is not asked for so long: until then breakers are this environment's own
@@ -128,9 +129,12 @@ class Breakers:
         return known.opened_at_s is not None and not known.may_try(now_s, self.rules)
 
     def known(self, dependency: str) -> Breaker:
-        """What is known of a dependency, no older than a second where the store answers."""
+        """What environments share of a dependency, no older than a second where the store answers.
+
+        What this one has counted since is not in it.
+        """
         self._sync_if_due()
-        return self._now(dependency)
+        return self._cached.get(dependency, _NEVER_FAILED)
 
     def _refusal(self, dependency: str) -> CircuitOpenError:
         wait_s = self._now(dependency).retry_after_s(self._clock(), self.rules)
