@@ -256,3 +256,29 @@ def test_what_is_known_of_the_key_later_leaves_the_problem_of_a_question(open_pa
 
     page.locator("[data-role]").wait_for()
     expect(page.locator("[data-problem=offline]")).to_be_visible()
+
+
+def test_cited_documents_stand_before_critical_ones_and_each_says_why(world: World, open_page: Opener) -> None:
+    world.put("team/rules.md", "---\npromotion_level: critical\ndoc_type: insight\n---\n# Rules\n\nNobody enters the cellar alone.\n")
+    world.chat.reply = "The pump's code is QX-5521 [2]."
+    page = open_page()
+
+    ask(page, "Which code does the pump have?")
+
+    listed = last_turn(page).locator("[data-sources] li")
+    expect(listed.first).to_contain_text("pump.md")
+    expect(listed.first).to_contain_text("cited [")
+    expect(listed.filter(has_text="rules.md")).to_contain_text("critical: read with every question")
+
+
+def test_a_question_can_be_asked_of_a_day_in_the_past(world: World, open_page: Opener) -> None:
+    page = open_page()
+    page.locator("[data-filters]").click()
+    page.get_by_label("As the documents were on").fill("2020-01-31")
+    page.locator("[data-filters]").click()
+
+    expect(page.locator("[data-filters]")).to_contain_text("as of 2020-01-31")
+    with page.expect_request("**/ask") as asked:
+        page.locator("[data-question]").fill("Which code does the pump have?")
+        page.locator("[data-question]").press("Enter")
+    assert json.loads(asked.value.post_data or "{}")["as_of"].startswith("2020-01-31T")

@@ -7,7 +7,7 @@ import { t } from "./strings.js";
 
 const HISTORY = 20; // turns that the API takes
 const MAX_ANSWER = 20000; // characters of each
-const nothing = () => ({ vaults: [], folders: "", doc_types: [], content_type: [], tags: "", date_from: "", date_to: "", detail: "", model: "" });
+const nothing = () => ({ vaults: [], folders: "", doc_types: [], content_type: [], tags: "", date_from: "", date_to: "", as_of: "", detail: "", model: "" });
 const words = (text) => text.split(",").map((one) => one.trim()).filter(Boolean);
 let turns = [];
 let fields = nothing();
@@ -55,7 +55,7 @@ export async function view(main, { me, whoAmI, params, signal }) {
   function draw() {
     const running = turns.at(-1)?.running ?? false;
     const chosen = [...fields.vaults, ...words(fields.folders), ...fields.doc_types, ...fields.content_type.map((one) => t(`content_type.${one}`)), ...words(fields.tags),
-      fields.date_from && `≥ ${fields.date_from}`, fields.date_to && `≤ ${fields.date_to}`, fields.detail && t(`detail.${fields.detail}`), fields.model].filter(Boolean).join(", ");
+      fields.date_from && `≥ ${fields.date_from}`, fields.date_to && `≤ ${fields.date_to}`, fields.as_of && t("ask.as_of_chosen", { date: fields.as_of }), fields.detail && t(`detail.${fields.detail}`), fields.model].filter(Boolean).join(", ");
     page.classList.toggle("has-turns", turns.length > 0);
     if (list.childElementCount !== turns.length) show(list, turns.map((turn) => turn.element));
     box.placeholder = t(turns.length ? "ask.follow_up" : "ask.placeholder");
@@ -119,9 +119,10 @@ export async function view(main, { me, whoAmI, params, signal }) {
   await Promise.allSettled([host(), import("./turn.js"), credential.get() && ask()]);
 }
 
-// The fields of POST /ask that the filters stand for.
+// The fields of POST /ask that the filters stand for.  A day of the past stands for its end; today is now.
 function request() {
-  const given = { ...fields, folders: words(fields.folders), tags: words(fields.tags) };
+  const end = fields.as_of && new Date(`${fields.as_of}T23:59:59`);
+  const given = { ...fields, folders: words(fields.folders), tags: words(fields.tags), as_of: end && end < new Date() ? end.toISOString() : "" };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value.length));
 }
 
@@ -139,7 +140,7 @@ function pickers(me, draw) {
   };
   return [
     chips("vaults", me.vaults),
-    h("div.options-grid", field("folders", "input[list=folders][placeholder=a/b, c]", { onfocus: suggest }), folders, field("tags", "input[placeholder=a, b]"), field("date_from", "input[type=date]"), field("date_to", "input[type=date]"),
+    h("div.options-grid", field("folders", "input[list=folders][placeholder=a/b, c]", { onfocus: suggest }), folders, field("tags", "input[placeholder=a, b]"), field("date_from", "input[type=date]"), field("date_to", "input[type=date]"), field("as_of", "input[type=date]", { max: new Date().toISOString().slice(0, 10) }),
       choice("detail", ["brief", "detailed"], (value) => t(`detail.${value}`)), me.models.length > 1 && choice("model", me.models, (value) => value)),
     chips("doc_types", me.doc_types), chips("content_type", ["documentation", "decision", "code", "chat"], (value) => t(`content_type.${value}`)),
   ];

@@ -2,11 +2,12 @@
 
 import { ApiError, call, documentPath, stream } from "./api.js";
 import { announce, button, h, show } from "./dom.js";
-import { cited, footnotes, legend, plainText, showAnswer } from "./marks.js";
+import { cited, footnotes, legend, placeOf, plainText, showAnswer } from "./marks.js";
 import { loading, problem } from "./problems.js";
 import { known, percent, t } from "./strings.js";
 
 const RENDER_MS = 90; // between two renderings of a growing answer; tokens between them are appended as text
+const QUOTES = "ragdrop-extractive"; // the model's name where no language model is connected
 const empty = () => ({ text: "", sentences: [], citations: [], found: null, done: null, state: "searching", states: new Map() });
 const warning = (text) => h("p.notice.warning[data-warning]", text);
 const link = (one) => h("a", { href: `#${documentPath(one.vault, one.path)}` }, one.title || `${one.vault}/${one.path}`);
@@ -108,9 +109,9 @@ export class Turn {
     const told = (state === "stopped" || state === "broken") && h("p.notice.warning", { [`data-${state}`]: true }, t(`turn.${state}`));
     show(this.progress, running && loading(t(`turn.${state}`)), told, state === "stopped" ? button("[data-again]", t("turn.again"), () => this.run())
       : (state === "broken" || state === "failed") && problem(this.error, () => this.run()));
-    show(this.below, text && !running && [this.answered && legend(this.sentences), verdict(this.done?.answers_question), this.actions(),
+    show(this.below, text && !running && [this.answered && legend(this.sentences), this.answered && this.done.model === QUOTES && h("p.muted.small[data-quotes]", t("turn.quotes")), verdict(this.done?.answers_question), this.actions(),
       citations.length > 0 && h("section.print-only", h("h3", t("evidence.title")), footnotes(citations).map((note) => h("p", note)))]);
-    show(this.sources, found && sourcesOf(found), found && !running && this.why());
+    show(this.sources, found && sourcesOf(found, citations), found && !running && this.why());
     this.changed();
   }
 
@@ -167,12 +168,17 @@ const documents = (name, all, about) => all.length > 0 && h("ul.documents", { [`
   !["standard", undefined].includes(one.promotion_level) && h("span.chip", `★ ${t(`level.${one.promotion_level}`)}`),
   h("div.muted.small", [one.title && `${one.vault}/${one.path}`, ...about(one)].filter(Boolean).join(" · ")))));
 
-// The documents that the model was shown, and those that it was not, with reasons.
-function sourcesOf({ sources, linked_docs: linked, excluded }) {
+// The documents that the model was shown: cited ones first, then those it read, critical and linked ones, each with its
+// reason; and those that it was not shown.
+function sourcesOf({ sources, linked_docs: linked, excluded }, citations) {
   const count = sources.length + linked.length;
+  const markers = (one) => [...new Set(citations.filter((each) => placeOf(each).place === `${one.vault}/${one.path}`).map((each) => `[${each.marker}]`))].join(" ");
+  const about = (one) => [markers(one) ? t("sources.cited", { markers: markers(one) }) : one.linked_from ? t("sources.linked", { path: one.linked_from }) : t(`sources.${one.promotion_level === "critical" ? "critical" : "read"}`), relevance(one.relevance_score ?? one.score)];
+  const isCritical = (one) => one.promotion_level === "critical";
+  const others = sources.filter((one) => !markers(one));
   return (count > 0 || excluded.length > 0) && h("details.disclosure[open][data-sources]", h("summary", t("sources.title", { count })),
-    documents("relevant", sources, (one) => [relevance(one.relevance_score ?? one.score)]), documents("linked", linked, (one) => [one.linked_from && t("sources.linked", { path: one.linked_from })]),
-    excluded.length > 0 && h("h3", t("sources.excluded")), documents("excluded", excluded, (one) => [known("excluded", one.reason)]));
+    documents("cited", [...sources, ...linked].filter(markers), about), documents("relevant", others.filter((one) => !isCritical(one)), about), documents("critical", others.filter(isCritical), about),
+    documents("linked", linked.filter((one) => !markers(one)), about), excluded.length > 0 && h("h3", t("sources.excluded")), documents("excluded", excluded, (one) => [known("excluded", one.reason)]));
 }
 
 async function copy(text) {
