@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from tests.aws.runtime_api import RuntimeApi
@@ -75,3 +78,31 @@ def under_the_client(
         process.kill()
         process.wait(10)
         api.close()
+
+
+@contextmanager
+def invoked_over_http(api: RuntimeApi) -> Iterator[str]:
+    """The address of an endpoint of Lambda whose one function is behind *api*; what is invoked at once waits."""
+    turn = threading.Lock()
+
+    class Invoke(BaseHTTPRequestHandler):
+        def log_message(self, *args: object) -> None:
+            """Say nothing."""
+
+        def do_POST(self) -> None:
+            event = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            with turn:
+                body = api.invoke(event).body
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Invoke)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -32,8 +32,11 @@ def stack() -> LocalStack:
 
 
 @contextmanager
-def running(function: str, stack: LocalStack, boto3_folder: Path) -> Iterator[RuntimeApi]:
-    """*function* under the runtime client, with its build, the layer and boto3 on the path and nothing else."""
+def running(function: str, stack: LocalStack, boto3_folder: Path, **named: str) -> Iterator[RuntimeApi]:
+    """*function* under the runtime client, with its build, the layer and boto3 on the path and nothing else.
+
+    *named* are variables beside the stack's.
+    """
     api = RuntimeApi()
     client = runtime_client(boto3_folder)
     paths = [str(BUILD / function), str(BUILD / "CommonLayer/python"), str(boto3_folder), str(client)]
@@ -44,6 +47,7 @@ def running(function: str, stack: LocalStack, boto3_folder: Path) -> Iterator[Ru
         "AWS_LAMBDA_FUNCTION_VERSION": "1",
         "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024",
         "LAMBDA_TASK_ROOT": str(BUILD / function),
+        **named,
     }
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", PROGRAM.format(paths=paths)], env=environment, cwd=BUILD / function

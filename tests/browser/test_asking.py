@@ -259,7 +259,10 @@ def test_what_is_known_of_the_key_later_leaves_the_problem_of_a_question(open_pa
 
 
 def test_cited_documents_stand_before_critical_ones_and_each_says_why(world: World, open_page: Opener) -> None:
-    world.put("team/rules.md", "---\npromotion_level: critical\ndoc_type: insight\n---\n# Rules\n\nNobody enters the cellar alone.\n")
+    world.put(
+        "team/rules.md",
+        "---\npromotion_level: critical\ndoc_type: insight\n---\n# Rules\n\nNobody enters the cellar alone.\n",
+    )
     world.chat.reply = "The pump's code is QX-5521 [2]."
     page = open_page()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,6 +12,9 @@ import pytest
 
 from localstack.home import read_json
 from ragdrop.models.answerer import MODEL as ANSWERER
+from tests.aws.models_function import built, invoked_over_http, runtime_client, under_the_client
+from tests.aws.test_runtime import called, event, running
+from tests.integration.test_built_functions import runtime  # noqa: F401 - a fixture
 from tests.integration.test_life_of_a_file import FIRST_WITHIN_S, put, search, within
 from tests.stacks import LocalStack, running_stack
 
@@ -71,3 +75,26 @@ def test_a_bad_event_is_refused_and_the_function_answers_on(inside: LocalStack) 
     )
 
     assert (refused["status"], listed["status"]) == (400, 200)
+
+
+@pytest.mark.enable_socket
+def test_ask_and_models_answer_the_question_under_the_runtime_client(
+    inside: LocalStack,
+    runtime: Path,  # noqa: F811
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("models")
+    question = {"body": json.dumps({"query": "How is the valve labelled?", "vaults": ["notes"]})}
+
+    with (
+        under_the_client(built("native", folder / "function"), runtime_client(folder)) as (models, _),
+        invoked_over_http(models) as address,
+        running("GenerateFunction", inside, runtime, AWS_ENDPOINT_URL_LAMBDA=address) as generate,
+    ):
+        answer = called(generate, event("ask", inside, **question))
+
+    assert "Marzipan-7" in answer["answer"]
+    assert answer["model"] == ANSWERER
+    assert {each["status"] for each in answer["sentences"]} == {"verified"}
+    assert answer["answers_question"]["status"] == "yes"
+    assert answer["warnings"] == []
