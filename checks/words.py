@@ -62,6 +62,7 @@ SAMPLES = (  # documents
     "benchmarks/own_words/",
     "tests/integration/golden/",
     "tests/table_set/files/",
+    "tests/table_set/second/files/",
 )
 
 _ANY = re.compile(r"\b(" + "|".join(re.escape(word) for word in sorted(RETIRED, key=len, reverse=True)) + r")\b", re.I)

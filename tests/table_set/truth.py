@@ -25,21 +25,22 @@ import openpyxl
 
 HERE = Path(__file__).parent
 FILES = HERE / "files"
+SECOND = HERE / "second"
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _DAYS = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%d %b %Y", "%d %B %Y")
 _TAGS = re.compile(r"<[^>]*>")
 Grid = list[list[Any]]
 
 
-def tables() -> dict[str, dict[str, Any]]:
-    """The descriptions by id."""
-    return {each["id"]: each for each in map(json.loads, (HERE / "tables.jsonl").read_text("utf-8").splitlines())}
+def tables(folder: Path = HERE) -> dict[str, dict[str, Any]]:
+    """The descriptions by id, of the set in *folder*."""
+    return {each["id"]: each for each in map(json.loads, (folder / "tables.jsonl").read_text("utf-8").splitlines())}
 
 
-def questions(*, final: bool | None = None) -> list[dict[str, Any]]:
+def questions(folder: Path = HERE, *, final: bool | None = None) -> list[dict[str, Any]]:
     """All questions; those of one half where *final* says which."""
-    described = tables()
-    found = map(json.loads, (HERE / "questions.jsonl").read_text("utf-8").splitlines())
+    described = tables(folder)
+    found = map(json.loads, (folder / "questions.jsonl").read_text("utf-8").splitlines())
     return [each for each in found if final is None or (described[each["table"]]["half"] == "final") == final]
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from tests.table_set import truth
+from tests.table_set.second.make import answered
 
 TABLES = truth.tables()
 QUESTIONS = truth.questions()
@@ -52,3 +54,32 @@ def test_answers_and_their_rows_recompute_from_the_file(name: str) -> None:
     for question in QUESTIONS:
         if question["table"] == name and "answer" in question:
             assert [*truth.answer(question, rows)] == [question["answer"], question["rests_on"]], question["ask"]
+
+
+SECOND = truth.tables(truth.SECOND)
+SECOND_QUESTIONS = truth.questions(truth.SECOND)
+
+
+def test_the_second_set_has_three_tables_of_each_of_eight_kinds_and_half_of_them_are_final() -> None:
+    assert Counter(Counter(table["kind"] for table in SECOND.values()).values()) == {3: 8}
+    assert Counter(table["half"] for table in SECOND.values()) == {"tuning": 12, "final": 12}
+    assert len({(table["vault"], table["half"]) for table in SECOND.values()}) == 8
+
+
+def test_each_table_of_the_second_set_has_six_questions_and_four_look_alikes() -> None:
+    asked = Counter((question["table"], "refuse" in question) for question in SECOND_QUESTIONS)
+    assert {name: count for name, count in asked.items() if count < (4 if name[1] else 6)} == {}
+    assert len({name for name, _ in asked}) == len(SECOND)
+    assert len({(SECOND[each["table"]]["vault"], each["ask"]) for each in SECOND_QUESTIONS}) == len(SECOND_QUESTIONS)
+
+
+def test_answers_of_the_second_set_recompute_from_the_rows_that_its_files_are_written_from(tmp_path: Path) -> None:
+    assert answered(tmp_path) == SECOND_QUESTIONS
+    texts = [path for path in tmp_path.rglob("*") if path.suffix in {".csv", ".tsv", ".md", ".html"}]
+    stored = truth.SECOND / "files"
+    assert [
+        path.name for path in texts if path.read_bytes() != (stored / path.relative_to(tmp_path)).read_bytes()
+    ] == []
+    for path in tmp_path.iterdir():
+        if path.suffix in {".xlsx", ".ods", ".docx"}:
+            assert [*truth.grids(path)] == [*truth.grids(stored / path.name)], path.name
