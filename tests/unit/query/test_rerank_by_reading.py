@@ -112,3 +112,47 @@ def test_a_code_that_is_named_stays_first_whatever_the_reader_says() -> None:
 
     assert found.reranking == RERANKED
     assert found.documents[0].key.path == "code.md"
+
+
+class KnowsMills(WordReader):
+    """Finds an answer in what is of a mill, and in nothing else."""
+
+    def _reading(self, query: str, passage: str) -> Reading:
+        return replace(
+            super()._reading(query, passage), answerable=0.95 if "miller" in passage else 0.01, relevance=0.5
+        )
+
+
+def far_away(text: str, reader: WordReader) -> World:
+    """A world with a document that is too far from the question for a result."""
+    world = World(settings={"MIN_RELEVANCE": "0.7"}, reader=reader)
+    world.put("team/far.md", text)
+    return world
+
+
+FAR = "Who may lift that gate during floods at night?"
+
+
+def test_what_is_under_the_threshold_is_a_result_where_the_reader_takes_it_to_answer() -> None:
+    world = far_away("The miller may lift the gate at night.", KnowsMills())
+
+    found = world.search(FAR)
+
+    assert [document.key.path for document in found.documents] == ["far.md"]
+    assert (found.abstained, found.nearest, found.total_matches) == (False, [], 1)
+
+
+def test_what_the_reader_finds_no_answer_in_stays_under_the_threshold() -> None:
+    found = far_away("The baker may lift the gate at night.", KnowsMills()).search(FAR)
+
+    assert found.abstained
+    assert [document.key.path for document in found.nearest] == ["far.md"]
+
+
+def test_a_threshold_of_the_request_decides_whatever_the_reader_says() -> None:
+    reader = KnowsMills()
+
+    found = far_away("The miller may lift the gate at night.", reader).search(FAR, min_relevance=0.7)
+
+    assert found.abstained
+    assert reader.asked == []

@@ -45,6 +45,12 @@ def _order_by_reading(
     return ports.read_question.rerank(question, documents, deadline)
 
 
+def _answering(
+    ports: Ports, question: str, documents: Sequence[FoundDocument], deadline: Deadline
+) -> list[FoundDocument]:
+    return ports.read_question.answering(question, documents, deadline)
+
+
 def build_query(ports: Ports, tenants: TenantParts) -> QueryParts:
     """Build search over *ports*."""
     settings, directory, clock = ports.settings, tenants.directory, ports.clock
@@ -68,6 +74,7 @@ def build_query(ports: Ports, tenants: TenantParts) -> QueryParts:
         rank_folders=RankFolders(registry=ports.guarded_registry, chat=ports.guarded_chat),
         reranker=ports.guarded_reranker,
         order_by_reading=partial(_order_by_reading, ports),
+        answering=partial(_answering, ports),
         follow_links=FollowLinks(visited=ports.visited, clock=clock),
         tracer=ports.tracer,
     )

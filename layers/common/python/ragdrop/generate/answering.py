@@ -46,6 +46,7 @@ class AnswerScale:
         least: Their least sum for a passage that may answer.
         least_answer: The least probability, by the reader alone, of an answer that is shown.
         sure: The least probability of one that is said to answer; less is unsure.
+        least_found: As `least`, for passages that a search alone takes for too far away.
         compared: Weights of the search's relevance and of the cosine of the nearest sentence in the order of the best
             passages, beside `answerable` and `relevance` as in `order`.
     """
@@ -55,6 +56,7 @@ class AnswerScale:
     least: float
     least_answer: float
     sure: float
+    least_found: float = -0.3
     compared: tuple[float, float] = (0.4, 10.0)
 
 
@@ -167,6 +169,14 @@ class ReadQuestion:
         read = self(question, Retrieval(list(documents), len(documents), None, {}), deadline)
         status: Literal["reranked", "not_read"] = "reranked" if read.passages else "not_read"
         return read.ordered(documents), Reranking(status, READER if read.passages else None)
+
+    def answering(self, question: str, documents: Sequence[FoundDocument], deadline: Deadline) -> list[FoundDocument]:
+        """*documents*, the nearest of a search without results, best first where they seem to answer, else none."""
+        if not documents or not self.reads(question):
+            return []
+        read = self(question, Retrieval(list(documents), len(documents), None, {}), deadline)
+        answers = bool(read.passages) and read.passages[0].worth >= max(read.least, self._scale.least_found)
+        return read.ordered(documents) if answers else []
 
     def _weighed(self, hit: Hit, reading: Reading, relevance: float | None) -> ReadPassage:
         odds = [log_odds(each) for each in (reading.answerable, reading.relevance, relevance or UNKNOWN)]

@@ -64,6 +64,9 @@ EmbedQuestion = Callable[[str, str, EmbeddingSpace, Deadline], Vector]
 OrderByReading = Callable[[str, Sequence[FoundDocument], Deadline], tuple[list[FoundDocument], Reranking]]
 """Documents in the order in which a reader takes them to answer a question; as they are where none read them."""
 
+Answering = Callable[[str, Sequence[FoundDocument], Deadline], list[FoundDocument]]
+"""The nearest documents of a search without results, best first, where a reader takes them to answer; else none."""
+
 SENDING_S = 0.001  # the request for the vector leaves first: words looked for meanwhile would hold the interpreter
 NOT_READ = "the reader did not answer, the order is that of the search"
 MAX_DATES = 2  # of a question, each a further scope
@@ -91,6 +94,7 @@ class Search:
         rank_folders: RankFolders,
         reranker: Reranker | None,
         order_by_reading: OrderByReading,
+        answering: Answering,
         follow_links: FollowLinks,
         tracer: Tracer | None,
     ) -> None:
@@ -100,6 +104,7 @@ class Search:
         self._rank_folders = rank_folders
         self._reranker = reranker
         self._order_by_reading = order_by_reading
+        self._answering = answering
         self._follow_links = follow_links
         self._tracer = tracer
 
@@ -246,7 +251,10 @@ class Search:
             exact=exact,
         )
         ranking = rank(fused, relevance=by.relevance, cut=by.cut, boosts=question.boosts, weight=question.scopes.weight)
-        ranked, reranking = self._reread(query, ranking.results, exact, deadline)
+        results = ranking.results
+        if not results and threshold is None and not exact.missing:
+            results = self._read_nearest(query, ranking.nearest, deadline)
+        ranked, reranking = self._reread(query, results, exact, deadline)
         if reranking is not None and reranking.status == "not_read":
             not_reranked.append(NOT_READ)
         heads = live_critical(critical_keys[:MAX_CRITICAL], found.heads.found, question.scopes.whole.doc_types)
@@ -275,7 +283,7 @@ class Search:
         retrieval = Retrieval(
             documents=assembled.documents,
             critical=assembled.critical,
-            nearest=[one.found() for one in ranking.nearest],
+            nearest=[] if ranked else [one.found() for one in ranking.nearest],
             total_matches=len(ranked),
             total_indexed=None,
             timings_ms=timer.stages,
@@ -288,6 +296,13 @@ class Search:
             explanation=_explanation(question, decision, fused, found) if query.debug else None,
         )
         return retrieval, assembled.first_chunks
+
+    def _read_nearest(
+        self, query: Query, nearest: Sequence[RankedDocument], deadline: Deadline
+    ) -> list[RankedDocument]:
+        """What is nearest, where nothing reached the threshold and a reader takes it to answer."""
+        by_key = {one.key: one for one in nearest}
+        return [by_key[each.key] for each in self._answering(query.text, [one.found() for one in nearest], deadline)]
 
     def _reread(
         self, query: Query, ranked: list[RankedDocument], exact: Exactness, deadline: Deadline
