@@ -102,6 +102,7 @@ RULED = (
     _read(f"GET {DOCUMENT}", "one that states groups", "/documents/team/secret.md", 404),
     _read(f"GET {DOCUMENT}", "one whose sidecar does", "/documents/team/beside.txt?content=1", 404),
     _read(f"GET {DOCUMENT}", "one whose metadata does", "/documents/team/marked.txt?content=1", 404),
+    _read(f"GET {DOCUMENT}", "one whose tag does", "/documents/team/tagged.txt?content=1", 404),
     _read(f"GET {DOCUMENT}", "one that links to it", "/documents/team/pump.md", shows=False),
     _read(f"GET {DOCUMENT}/tables", "its tables", f"{PAY}/tables", 404, shows=False),
     _read(f"GET {DOCUMENT}/history", "what changed in it", f"{PAY}/history?changes=1", 404),

@@ -76,6 +76,9 @@ class FolderObjectStore:
     def delete_prefix(self, prefix: str) -> int:
         return sum(self.purge(each.key) for each in list(self.entries(prefix)))
 
+    def tags(self, key: str, *, version_id: str | None = None) -> Mapping[str, str] | None:
+        return {} if (self.folder / key).exists() else None
+
     def copy_version(self, key: str, version_id: str, *, metadata: Mapping[str, str]) -> StoredObject | None:
         raise NotImplementedError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from threading import RLock
 from typing import BinaryIO
@@ -22,6 +22,7 @@ class _Version:
     stored: StoredObject | None  # None: a delete marker
     modified_at: str
     body: bytes = b""
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     def listed(self, key: str) -> ListedObject:
         etag, size = ("", 0) if self.stored is None else (self.stored.etag, self.stored.size_bytes)
@@ -84,13 +85,21 @@ class MemoryObjectStore:
             self._versions.setdefault(key, []).append(version)
             return stored
 
+    def tags(self, key: str, *, version_id: str | None = None) -> Mapping[str, str] | None:
+        with self._call("tags"):
+            version = self._current(key) if version_id is None else self._find(key, version_id)
+            return None if version is None or version.stored is None else version.tags
+
     def copy_version(self, key: str, version_id: str, *, metadata: Mapping[str, str]) -> StoredObject | None:
         with self._call("copy_version"):
             old = self._find(key, version_id)
             if old is None or old.stored is None:
                 return None
             merged = {name: text for name, text in {**old.stored.metadata, **metadata}.items() if text}
-            return self.put(key, old.body, media_type=old.stored.media_type, metadata=merged)
+            tags = {**old.tags, **(self.tags(key) or {})}
+            stored = self.put(key, old.body, media_type=old.stored.media_type, metadata=merged)
+            self.tag(key, tags)
+            return stored
 
     def delete(self, key: str) -> str | None:
         with self._call("delete"):
@@ -134,6 +143,11 @@ class MemoryObjectStore:
         with self._call("remove_version"):
             versions = self._versions.get(key, [])
             self._versions[key] = [version for version in versions if version.version_id != version_id]
+
+    def tag(self, key: str, tags: Mapping[str, str]) -> None:
+        """Tag the current version, as PutObjectTagging does; it stays the same version."""
+        with self._lock:
+            self._versions[key][-1] = replace(self._versions[key][-1], tags=dict(tags))
 
     def decay(self, key: str, at: int) -> None:
         """Flip a byte of the newest version behind the store's back: its ETag, time and version stay."""

@@ -114,6 +114,16 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
             head = self._heads.get(key)
             return self._take(key, changes, free=(head and head.revision) == (seen and seen.revision))
 
+    def retag(self, seen: Head, version_id: str, tag: str) -> bool:
+        with self._call("retag"):
+            head = self._heads.get(seen.key)
+            if head is None or (head.revision, head.status) != (seen.revision, seen.status):
+                return False
+            self._heads[seen.key] = replace(head, **registry_rules.retagged(seen, version_id, tag))
+            self._count_change(seen.key)
+            self._count_settings(seen.key.tenant)
+            return True
+
     def give_back(self, key: DocumentKey, revision: int) -> None:
         with self._call("give_back"):
             head = self._heads.get(key)

@@ -146,13 +146,16 @@ class MemoryHistory:
     def _record(self, change: LiveChange) -> None:
         self._changes.setdefault(change.key, []).append(change)
         if change.before != change.after:
-            tenant, slot = change.key.tenant, slot_of(change.key)
-            stored = self._counts.get(tenant, ChangeCounts())
-            counts = dict(stored.counts)
-            counts[slot] = counts.get(slot, 0) + 1
-            begun = list(stored.begun)
-            begun[shard_of(slot)] = begun[shard_of(slot)] or secrets.token_hex(4)
-            self._counts[tenant] = replace(stored, begun=tuple(begun), counts=counts)
+            self._count_change(change.key)
+
+    def _count_change(self, key: DocumentKey) -> None:
+        tenant, slot = key.tenant, slot_of(key)
+        stored = self._counts.get(tenant, ChangeCounts())
+        counts = dict(stored.counts)
+        counts[slot] = counts.get(slot, 0) + 1
+        begun = list(stored.begun)
+        begun[shard_of(slot)] = begun[shard_of(slot)] or secrets.token_hex(4)
+        self._counts[tenant] = replace(stored, begun=tuple(begun), counts=counts)
 
     def _count_settings(self, tenant: str) -> None:
         stored = self._counts.get(tenant, ChangeCounts())

@@ -70,6 +70,7 @@ def test_every_event_that_can_mean_a_change_is_subscribed(resources: dict[str, R
         "s3:ObjectCreated:*",
         "s3:ObjectRemoved:*",
         "s3:LifecycleExpiration:*",
+        "s3:ObjectTagging:*",
     }
 
 

@@ -94,6 +94,7 @@ def _resources() -> dict[str, Any]:
 class StoreEngine:
     store: ObjectStore
     remove_version: Callable[[str, str], None]
+    tag: Callable[[str, Mapping[str, str]], None]  # the current version of a key
 
 
 @dataclass
@@ -257,7 +258,7 @@ def store_engine(engine: str, *, versioned: bool = True) -> Iterator[StoreEngine
         memory = (
             MemoryObjectStore() if engine == "memory" else SimulatedBucket("documents", time.time, lambda _key: None)
         )
-        yield StoreEngine(memory, memory.remove_version)
+        yield StoreEngine(memory, memory.remove_version, memory.tag)
         return
     with clients(engine) as make:
         client = make("s3")
@@ -268,7 +269,11 @@ def store_engine(engine: str, *, versioned: bool = True) -> Iterator[StoreEngine
         store = S3ObjectStore(bucket, client)
         try:
             yield StoreEngine(
-                store, lambda key, version: client.delete_object(Bucket=bucket, Key=key, VersionId=version)
+                store,
+                lambda key, version: client.delete_object(Bucket=bucket, Key=key, VersionId=version),
+                lambda key, tags: client.put_object_tagging(
+                    Bucket=bucket, Key=key, Tagging={"TagSet": [{"Key": k, "Value": v} for k, v in tags.items()]}
+                ),
             )
         finally:
             for prefix in ("acme/", "other/"):

@@ -332,3 +332,50 @@ def test_one_version_is_removed_and_the_one_under_it_is_current_again(engine: St
     assert current is not None
     assert current.version_id == first.version_id
     assert engine.store.get(KEY, version_id=second.version_id) is None
+
+
+def test_tags_are_those_of_one_version_and_change_without_one(engine: StoreEngine) -> None:
+    first = put(engine, KEY, b"one")
+    engine.tag(KEY, {"ragdrop-access": "hr eng@acme.example", "team": "a"})
+    second = put(engine, KEY, b"two")
+
+    assert engine.store.tags(KEY) == engine.store.tags(KEY, version_id=second) == {}
+    assert engine.store.tags(KEY, version_id=first) == {"ragdrop-access": "hr eng@acme.example", "team": "a"}
+    engine.tag(KEY, {"team": "b"})
+    current = engine.store.head(KEY)
+    assert current is not None
+    assert (current.version_id, engine.store.tags(KEY)) == (second, {"team": "b"})
+
+
+def test_what_is_not_there_has_no_tags(engine: StoreEngine) -> None:
+    put(engine, KEY, b"one")
+
+    assert engine.store.tags(KEY, version_id="3fL4kqtJvjVBH40Nrjfkd") is None
+    assert engine.store.tags("acme/team/none.md") is None
+    engine.store.delete(KEY)
+    assert engine.store.tags(KEY) is None
+
+
+def test_a_copied_version_has_the_tags_of_now_over_its_own(engine: StoreEngine) -> None:
+    first = put(engine, KEY, b"one")
+    engine.tag(KEY, {"ragdrop-access": "hr", "team": "a + b"})
+    second = put(engine, KEY, b"two")
+    engine.store.copy_version(KEY, first, metadata={})
+    assert engine.store.tags(KEY) == {"ragdrop-access": "hr", "team": "a + b"}
+
+    engine.tag(KEY, {"ragdrop-access": "board"})
+    engine.store.copy_version(KEY, second, metadata={})
+    assert engine.store.tags(KEY) == {"ragdrop-access": "board"}
+
+
+@pytest.mark.parametrize("name", ["memory", "aws", SIMULATED])  # the emulator has no tags below a delete marker
+def test_the_versions_of_a_deleted_object_keep_their_tags(name: str) -> None:
+    with store_engine(name) as engine:
+        first = put(engine, KEY, b"one")
+        engine.tag(KEY, {"ragdrop-access": "hr"})
+        engine.store.delete(KEY)
+
+        assert engine.store.tags(KEY, version_id=first) == {"ragdrop-access": "hr"}
+        engine.store.copy_version(KEY, first, metadata={})
+
+        assert engine.store.tags(KEY) == {"ragdrop-access": "hr"}

@@ -14,6 +14,7 @@ from ragdrop.ports.registry import Registry
 from tests.contract.registry_examples import (
     FAILURE,
     NOW_S,
+    claim_of,
     claimed,
     detail_of,
     indexed,
@@ -131,3 +132,41 @@ def test_a_head_keeps_who_may_read_it_after_its_deletion(registry: Registry, key
 
     tombstoned(registry, key)
     assert now(registry, key).access == ()
+
+
+def test_the_tag_of_a_version_is_live_with_it_and_stays_after_a_deletion(registry: Registry, key: DocumentKey) -> None:
+    head = claimed(registry, key, replace(claim_of(), tag="board hr"))
+    assert (head.tag, head.live_tag) == ("board hr", None)
+
+    registry.activate(detail_of(key, head.revision), NOW_S)
+    assert (now(registry, key).tag, now(registry, key).live_tag) == ("board hr", "board hr")
+
+    claimed(registry, key, claim_of("v2"))
+    assert (now(registry, key).tag, now(registry, key).live_tag) == ("", "board hr")
+    tombstoned(registry, key)
+    assert now(registry, key).live_tag == "board hr"
+
+
+def test_a_changed_tag_is_counted_and_makes_no_revision(registry: Registry, key: DocumentKey) -> None:
+    head = indexed(registry, key)
+    before = counts(registry, key).stamp(key)[1]
+
+    assert registry.retag(head, "v1", "hr")
+
+    after = now(registry, key)
+    assert (after.tag, after.live_tag, after.revision) == ("hr", "hr", head.revision)
+    assert counts(registry, key).stamp(key)[1] == before + 1
+    assert not registry.retag(replace(head, revision=head.revision - 1), "v1", "eng")
+    assert now(registry, key) == after
+
+
+def test_a_tag_of_the_claimed_version_leaves_that_of_the_live_one(registry: Registry, key: DocumentKey) -> None:
+    indexed(registry, key)
+    head = claimed(registry, key, claim_of("v2"))
+
+    assert registry.retag(head, "v2", "hr")
+    assert (now(registry, key).tag, now(registry, key).live_tag) == ("hr", "")
+    registry.activate(detail_of(key, head.revision), NOW_S)
+
+    assert now(registry, key).live_tag == "hr"
+    assert not registry.retag(head, "v2", "eng")

@@ -28,7 +28,8 @@ BY_TRANSACTION = {
 }
 BY_BATCH = {"SendMessageBatch": "SendMessage", "DeleteMessageBatch": "DeleteMessage"}
 SIGNING = "CreateBucket"  # what the SDK calls it while it signs a form: AWS is asked nothing
-OF_A_VERSION = {"GetObject", "DeleteObject"}
+OF_A_VERSION = {"GetObject": "GetObjectVersion", "DeleteObject": "DeleteObjectVersion"}
+OF_A_VERSION["GetObjectTagging"] = "GetObjectVersionTagging"
 
 IN_FORCE: list[Roles] = []
 """The roles of the deployment under test, if there is one."""
@@ -101,6 +102,8 @@ def _required(service: str, operation: str, params: Mapping[str, Any]) -> Iterat
         source = params["CopySource"]
         yield "s3:GetObjectVersion", f"{source['Bucket']}/{source['Key']}"
         yield "s3:PutObject", f"{params['Bucket']}/{params['Key']}"
+        if "Tagging" in params:
+            yield "s3:PutObjectTagging", f"{params['Bucket']}/{params['Key']}"
     elif service == "s3":
         action = S3_ACTIONS.get(operation, operation)
         keys = (
@@ -109,7 +112,7 @@ def _required(service: str, operation: str, params: Mapping[str, Any]) -> Iterat
             else [each["Key"] for each in params.get("Delete", {}).get("Objects", ())]
         )
         versions = "VersionId" in params or any("VersionId" in e for e in params.get("Delete", {}).get("Objects", ()))
-        action += "Version" if versions and action in OF_A_VERSION else ""
+        action = OF_A_VERSION.get(action, action) if versions else action
         yield from ((f"s3:{action}", f"{params['Bucket']}/{key}") for key in keys)
         if not keys:
             yield f"s3:{action}", params["Bucket"]

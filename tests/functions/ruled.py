@@ -10,7 +10,7 @@ from tests.functions.conftest import EXAMPLE_BUCKET, Deployment, rest_event
 
 HIDDEN = "Vjqzsalary"  # stands in names, texts and metadata of what only group hr may read, and in no request
 OPEN = {"pump.md", "hr/open/news.md"}
-ALL = OPEN | {"hr/pay.md", "secret.md", "beside.txt", "marked.txt"}
+ALL = OPEN | {"hr/pay.md", "secret.md", "beside.txt", "marked.txt", "tagged.txt"}
 RULES = [{"path": "hr/**", "groups": ["hr"]}, {"path": "hr/open/**", "groups": ["*"]}]
 
 
@@ -44,7 +44,7 @@ class Ruled:
         self.plant()
 
     def plant(self) -> None:
-        """Put what is hidden: by its folder, by front matter, a sidecar and object metadata."""
+        """Put what is hidden: by its folder, by front matter, a sidecar, object metadata and a tag."""
         put = self.deployment.put_object
         put("demo/team/hr/pay.md", f"---\ntags: [{HIDDEN}]\n---\n# Pump {HIDDEN}\n\nThe pump costs {HIDDEN} 7.")
         put("demo/team/hr/open/news.md", "# News\n\nThe pump of the news is green.")
@@ -57,7 +57,17 @@ class Ruled:
         metadata = {"access": "hr", "title": HIDDEN}
         body = f"The pump marked, {HIDDEN}.".encode()
         s3.put_object(Bucket=EXAMPLE_BUCKET, Key="demo/team/marked.txt", Body=body, Metadata=metadata)
-        self.deployment.reconcile("demo/team/marked.txt")
+        body = f"The pump tagged, {HIDDEN}.".encode()
+        tags = "ragdrop-access=hr%20board"
+        s3.put_object(Bucket=EXAMPLE_BUCKET, Key="demo/team/tagged.txt", Body=body, Tagging=tags)
+        self.deployment.reconcile("demo/team/marked.txt", "demo/team/tagged.txt")
+
+    def tag(self, path: str, *groups: str) -> None:
+        """Tag an object with these groups, without any take its tags off, and let the event arrive."""
+        tags = [{"Key": "ragdrop-access", "Value": " ".join(groups)}] if groups else []
+        key = f"demo/team/{path}"
+        self.deployment.s3.put_object_tagging(Bucket=EXAMPLE_BUCKET, Key=key, Tagging={"TagSet": tags})
+        self.deployment.reconcile(key)
 
     def rule(self, rules: Any, **others: Any) -> None:
         """Put the vault's settings file with these rules."""

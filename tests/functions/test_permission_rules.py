@@ -7,8 +7,8 @@ import time
 import pytest
 
 from ragdrop.domain.deadlines import rfc3339
-from tests.functions.conftest import Deployment
-from tests.functions.ruled import ALL, RULES, Ruled
+from tests.functions.conftest import EXAMPLE_BUCKET, Deployment
+from tests.functions.ruled import ALL, OPEN, RULES, Ruled
 
 
 @pytest.fixture
@@ -68,3 +68,40 @@ def test_a_file_whose_access_cannot_be_read_is_for_admins_and_says_so(ruled: Rul
         assert any(
             "only admins" in each for each in ruled.send("admin", "GET", f"/documents/team/{name}.md")[1]["warnings"]
         )
+
+
+def test_a_changed_tag_counts_from_the_next_question_on_and_indexes_nothing(ruled: Ruled) -> None:
+    before = ruled.send("admin", "GET", "/documents/team/tagged.txt")[1]
+    assert before["access"] == [{"groups": ["board", "hr"], "by": "tag"}]
+    assert "tagged.txt" not in ruled.paths("reader of eng")
+
+    ruled.tag("tagged.txt", "eng")
+
+    assert "tagged.txt" in ruled.paths("reader of eng")
+    assert "tagged.txt" not in ruled.paths("reader of `hr`")
+    assert ruled.send("reader of `hr`", "GET", "/documents/team/tagged.txt")[0] == 404
+    after = ruled.send("admin", "GET", "/documents/team/tagged.txt")[1]
+    assert (after["revision"], after["indexed_at"]) == (before["revision"], before["indexed_at"])
+
+
+def test_an_answer_from_the_cache_knows_of_a_tag_that_was_taken_off(ruled: Ruled) -> None:
+    assert [ruled.paths("reader") for _ in range(2)] == [OPEN, OPEN]
+
+    ruled.deployment.s3.delete_object_tagging(Bucket=EXAMPLE_BUCKET, Key="demo/team/tagged.txt")
+    ruled.deployment.reconcile("demo/team/tagged.txt")
+
+    assert ruled.paths("reader") == {*OPEN, "tagged.txt"}
+
+
+def test_a_rollback_puts_a_version_back_with_the_tag_of_now(ruled: Ruled) -> None:
+    moment = rfc3339(time.time(), precision="milliseconds")
+    time.sleep(0.01)
+    ruled.deployment.put_object("demo/team/pump.md", "# Pump\n\nThe pump is blue.")
+    ruled.tag("pump.md", "eng")
+
+    assert ruled.send("admin", "POST", "/vaults/team/rollback", {"to": moment, "prefix": "pump"})[0] == 200
+    ruled.deployment.reconcile("demo/team/pump.md")
+
+    assert "red" in ruled.send("admin", "GET", "/documents/team/pump.md?content=1")[1]["text"]
+    assert ruled.send("reader", "GET", "/documents/team/pump.md")[0] == 404
+    assert ruled.send("reader of eng", "GET", "/documents/team/pump.md")[0] == 200

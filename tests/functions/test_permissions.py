@@ -80,7 +80,7 @@ def test_debug_and_counts_name_no_hidden_document(whole: Ruled) -> None:
     assert whole.send("reader", "GET", "/stats")[1]["total_documents"] is None
     assert whole.send("reader", "GET", "/health")[1]["indexed_documents"] is None
     assert HIDDEN not in json.dumps(whole.send("reader", "GET", "/me"))
-    assert whole.send("admin", "GET", "/stats")[1]["total_documents"] == 6
+    assert whole.send("admin", "GET", "/stats")[1]["total_documents"] == 7
 
 
 def test_a_link_to_a_hidden_document_is_broken_for_who_may_not_read_it(whole: Ruled) -> None:

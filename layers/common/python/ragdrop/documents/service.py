@@ -398,7 +398,7 @@ class RetryDocuments:
             now_s = self.clock()
             versions = stored.version_id, sidecar.version_id if sidecar else None
             etags = stored.etag, sidecar.etag if sidecar else None
-            claim = Claim(*versions, f"retry-{uuid.uuid4()}", now_s, None, now_s, *etags)
+            claim = Claim(*versions, f"retry-{uuid.uuid4()}", now_s, None, now_s, *etags, tag=head.tag or "")
             self.registry.claim(key, head, claim)  # lost: ingest was faster
             return Retried(key, stored.version_id, Status.PENDING)
         settled = head.status is Status.INDEXED and head.live_version_id == stored.version_id

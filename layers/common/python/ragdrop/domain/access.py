@@ -1,7 +1,8 @@
-"""Who may read a document: the rules of its vault, what the file states, and the groups of a caller.  Pure.
+"""Who may read a document: the rules of its vault, what file and tag state, and the groups of a caller.  Pure.
 
-A vault's `.ragdrop.json` has `"access": [{"path": "hr/**", "groups": ["hr"]}]`; a file states `access: [hr, board]`.
-Without both everybody who may see the vault may read the document.  What cannot be read denies.
+A vault's `.ragdrop.json` has `"access": [{"path": "hr/**", "groups": ["hr"]}]`; a file states `access: [hr, board]`;
+a tag of the S3 object `ragdrop-access` is `hr board`.
+Without all three everybody who may see the vault may read the document.  What cannot be read denies.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from ragdrop.domain.documents import EVERYONE
 
 MAX_RULES = 200  # of a vault
 MAX_GROUPS = 100  # of a rule, a file or a key
+ACCESS_TAG = "ragdrop-access"
+NOBODY = "!"  # begins what stands for a tag that lets nobody read: no tag of S3 can hold it
+UNREAD_TAGS = f"{NOBODY}could not be read"
 NO_RULES_READABLE = False  # stands for rules that could not be read: as no list, it denies
 ALLOWED_GROUP = 'a name of 1 to 100 of A-Z, a-z, 0-9 and . _ @ : / + = -, or "*" for everybody'
 _GROUP = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:/+=-]{0,99}")
@@ -69,6 +73,15 @@ class AccessVerdict:
     def each(self) -> tuple[tuple[tuple[str, ...], str], ...]:
         """Each of `needs` with what says so."""
         return tuple(zip(self.needs, self.by, strict=True))
+
+    def narrowed(self, tags: Sequence[str]) -> AccessVerdict:
+        """The same for a document with these tags (`tag_of`), which narrow and never widen.
+
+        >>> AccessVerdict().narrowed(["board hr", "!could not be read"]).each
+        ((('board', 'hr'), 'tag'), ((), 'tag: could not be read'))
+        """
+        needs, by = [_tagged(tag) for tag in tags], [": ".join(("tag", *tag.split(NOBODY)[1:])) for tag in tags]
+        return AccessVerdict((*self.needs, *needs), (*self.by, *by))
 
     def allows(self, groups: Collection[str]) -> bool:
         """Whether a caller of *groups* may read it.
@@ -230,6 +243,34 @@ def narrowest(lists: Sequence[Sequence[str]]) -> tuple[str, ...]:
     return tuple(sorted(set.intersection(*narrow))) if narrow else (EVERYONE,)
 
 
+def tag_of(tags: Mapping[str, str]) -> str:
+    """Who may read an object by its tags, as a head stores it: groups with blanks between, "" where no tag says.
+
+    A tag that lets nobody read gives `!` and why.
+
+    >>> tag_of({"ragdrop-access": "hr board"}), tag_of({"team": "a"}), tag_of({"ragdrop-access": "a + b"})
+    ('board hr', '', '!not a list of groups')
+    """
+    values = [value for name, value in tags.items() if name.strip().lower().replace("_", "-") == ACCESS_TAG]
+    lists = [stated_groups(value) for value in values]
+    if None in lists:
+        return f"{NOBODY}not a list of groups"
+    return " ".join(narrowest([each or () for each in lists])) or f"{NOBODY}no group in common" if lists else ""
+
+
+def tags_admit(tags: Sequence[str], groups: Collection[str]) -> bool:
+    """Whether a document with these tags (`tag_of`) may be read by a caller of *groups*.
+
+    >>> tags_admit([], []), tags_admit(["board hr"], ["hr"]), tags_admit(["hr", "board"], ["hr"])
+    (True, True, False)
+    """
+    return all(_admits(_tagged(tag), groups) for tag in tags)
+
+
+def _tagged(tag: str) -> tuple[str, ...]:
+    return () if tag.startswith(NOBODY) else tuple(tag.split())
+
+
 def _admits(need: Collection[str], groups: Collection[str]) -> bool:
     return EVERYONE in need or any(group in need for group in groups)
 
@@ -281,10 +322,14 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """What one caller may read of a tenant: its groups, and the rules by vault.  Hashable."""
+    """What one caller may read of a tenant: its groups, and the rules by vault.  Hashable.
+
+    `stamp` stays the same while neither rules nor tags change.
+    """
 
     groups: tuple[str, ...] = ()
     rules: tuple[tuple[str, VaultRules], ...] = field(default=())
+    stamp: tuple[str, int] = ("", 0)
 
     def verdict(self, vault: str, path: str, own: Sequence[str] | None) -> AccessVerdict:
         """Who may read a document."""

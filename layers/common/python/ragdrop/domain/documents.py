@@ -101,6 +101,8 @@ class Head:
     1970; `etag` and `sidecar_etag` are S3's of the versions claimed.  `title`, `doc_type`, `promotion_level` and
     `chunk_count` describe the live revision; `access` what the last live one stated, and stays after a deletion, for
     the record of the past.  `stage` is the stage that `revision` waits in, or is being made for.
+    `tag` is who may read `version_id` by its tags (`domain.access.tag_of`), `live_tag` the same of `live_version_id`;
+    None where nobody looked.
     """
 
     key: DocumentKey
@@ -125,6 +127,21 @@ class Head:
     sidecar_etag: str | None = None
     stage: str | None = None
     access: tuple[str, ...] | None = None
+    tag: str | None = None
+    live_tag: str | None = None
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """What narrows who may read it: the tags of the live version, and those of the claimed one.
+
+        A version in a stage says nothing of what is live.
+
+        >>> key = DocumentKey("acme", "team", "a.md")
+        >>> [Head(key, Status.PENDING, 8, 7, live_tag="", tag="hr", stage=stage).tags for stage in (None, "spring")]
+        [('hr',), ()]
+        """
+        claimed = self.tag if self.stage is None or self.live_revision is None else None
+        return tuple(sorted({tag for tag in (self.live_tag, claimed) if tag}))
 
 
 @dataclass(frozen=True, slots=True)

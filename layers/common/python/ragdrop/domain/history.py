@@ -229,7 +229,7 @@ class ChangeCounts:
     # others.
     begun: tuple[str, ...] = ("",) * SHARDS
     counts: Mapping[int, int] = field(default_factory=dict)  # changes by slot; slots without any may be left out
-    settings: int = 0  # changes of settings files, of which rules of access are a part
+    settings: int = 0  # changes of settings files, of which rules of access are a part, and of tags
 
     def stamp(self, key: DocumentKey) -> Stamp:
         """What stays the same while no document of the key's slot changes.
@@ -243,5 +243,5 @@ class ChangeCounts:
 
     @property
     def of_settings(self) -> Stamp:
-        """What stays the same while no settings file changes."""
+        """What stays the same while no settings file and no tag changes."""
         return self.begun[0], self.settings

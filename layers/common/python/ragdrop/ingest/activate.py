@@ -1,8 +1,10 @@
 """Activate revisions by a conditional write in the registry, and remove superseded ones."""
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from ragdrop.domain.access import NOBODY
 from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.documents import Detail, Failure, Head, Status
@@ -18,6 +20,8 @@ from ragdrop.ports.registry import Registry, head_pages
 from ragdrop.ports.search_services import Metrics
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_in_force import in_force
+
+logger = logging.getLogger(__name__)
 
 PAGE = 1_000  # documents of one listing
 
@@ -78,10 +82,11 @@ class ActivateRevisions:
         key, detail = written.key, written.detail
         if f"{key.vault}/{detail.stage}" in written.tenant.promoted:
             self._end_if_done(key, detail.stage or "")
-        staged = self.registry.put_in_stage(detail, self.clock()) is not None
-        if staged:
+        before = self.registry.put_in_stage(detail, self.clock())
+        staged = before is not None
+        if before is not None:
             kind = detail.facts.doc_type
-            ruled = detail.facts.access is not None
+            ruled = detail.facts.access is not None or bool(before.tag)
             self.registry.add_to_tenant(
                 key.tenant, vault=key.vault, documents=0, chunks=0, doc_type=kind, restricted=ruled
             )
@@ -144,8 +149,16 @@ class ActivateRevisions:
             documents=int(detail is not None) - int(was_live),
             chunks=(detail.chunk_count if detail else 0) - (before.chunk_count if was_live else 0),
             doc_type=detail.facts.doc_type if detail else None,
-            restricted=detail is not None and detail.facts.access is not None,
+            restricted=detail is not None and (detail.facts.access is not None or bool(before.tag)),
         )
+        if detail is not None and was_live and before.access != detail.facts.access:
+            note_access(key, "file", problem=detail.facts.access == ())
+
+    def note_tag(self, key: DocumentKey, tag: str) -> None:
+        """Log a tag that changed, and let the tenant know that a document of the vault says who may read it."""
+        note_access(key, "tag", problem=tag.startswith(NOBODY))
+        if tag:
+            self.registry.add_to_tenant(key.tenant, vault=key.vault, documents=0, chunks=0, restricted=True)
 
     def _note_folder(self, key: DocumentKey) -> None:
         """Let the folder of a live document be known, once an environment."""
@@ -169,3 +182,9 @@ class ActivateRevisions:
         for part in map(tenant.part_of, tenant.targets):
             if not self.index.drops_superseded(part):
                 self.index.remove(part, key, before_revision=before, deadline=deadline)
+
+
+def note_access(key: DocumentKey, by: str, *, problem: bool) -> None:
+    """Log that a file or its tag changed who may read it, without its path and the groups."""
+    extra = {"tenant": key.tenant, "vault": key.vault, "document": key.digest, "by": by, "problem": problem}
+    logger.warning("who may read a document changed", extra=extra)

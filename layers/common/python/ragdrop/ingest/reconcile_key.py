@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cached_property
 
+from ragdrop.domain.access import UNREAD_TAGS, tag_of
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.history import STAGE
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey, is_folder
 from ragdrop.domain.tenants import Tenant
-from ragdrop.errors import DatabaseError, DocumentError, InvalidKeyError
+from ragdrop.errors import DatabaseError, DocumentError, InvalidKeyError, ObjectStoreError
 from ragdrop.ingest.activate import ActivateRevisions
 from ragdrop.ingest.index_revision import CurrentVersions, IndexRevision, ParsedRevision
 from ragdrop.ingest.reconcile_rules import (
     ACTIONS,
     LEASE_S,
+    MAX_RECEIVES,
     SETTLE_S,
     Action,
     HeadState,
@@ -32,6 +35,8 @@ from ragdrop.ports.object_store import ObjectStore, StoredObject
 from ragdrop.ports.registry import Claim, Registry
 from ragdrop.tenants.admission import AdmissionRecords
 from ragdrop.tenants.settings_files import ApplySettings
+
+logger = logging.getLogger(__name__)
 
 MAX_STARTS = 5  # how often one delivery begins again because the key changed under it
 MAX_BELOW = 100  # older versions of one document that are looked at
@@ -105,6 +110,9 @@ class ReconcileKey:
         action = ACTIONS[state][object_state(head, None if found is None else found.versions)]
         if found is None or current is None:
             return self._remove(case, head)
+        tag = self._tag(case, found)
+        if head is not None and self._is_retagged(case, head, found, tag):
+            return AGAIN  # whoever writes a tag reads it again: so the last write is of what stands there
         if head is not None and action is Action.GO_LIVE:
             return self._go_live(case, current, head)
         if head is not None and action in {Action.CONTINUE, Action.TAKE_OVER}:
@@ -116,7 +124,34 @@ class ReconcileKey:
         if head is not None and action is Action.LEAVE:
             self._leave(case, head, is_current=found is current)
             return None
-        return self._claim(case, head, current, found, self._claim_for(case, found, stage, now_s))
+        return self._claim(case, head, current, found, self._claim_for(case, found, stage, now_s, tag))
+
+    def _tag(self, case: _Case, found: CurrentVersions) -> str:
+        """Who may read a version by its tags, which change without a version; what cannot be read denies.
+
+        Raises ObjectStoreError: it may be read later, and the message comes again.
+        """
+        if case.key.is_settings or case.key.problem is not None:
+            return ""
+        try:
+            tags = self.documents.tags(found.document.key, version_id=found.document.version_id)
+        except ObjectStoreError as exc:
+            if exc.retryable and case.delivery.receives < MAX_RECEIVES:
+                raise
+            extra = {"tenant": case.key.tenant, "vault": case.key.vault, "document": case.key.digest, "code": exc.code}
+            logger.warning("could not read tags, only admins may read the document", extra=extra)
+            return UNREAD_TAGS
+        return UNREAD_TAGS if tags is None else tag_of(tags)
+
+    def _is_retagged(self, case: _Case, head: Head, found: CurrentVersions, tag: str) -> bool:
+        """Write a tag that differs from the head's, which counts from the next read on; whether it did, or tried."""
+        version = found.document.version_id
+        of = (head.version_id, head.tag), (head.live_version_id, head.live_tag)
+        if all(each != version or (before or "") == tag for each, before in of):
+            return False
+        if self.registry.retag(head, version, tag):
+            self.live.note_tag(case.key, tag)
+        return True
 
     def _leave(self, case: _Case, head: Head, *, is_current: bool) -> None:
         """Finish what a message that was cut off after its activation had left to do; any message during a reindex.
@@ -195,10 +230,10 @@ class ReconcileKey:
         self.live.go_live(head, case.tenant, case.deadline)
         return None if (head.version_id, head.sidecar_version_id) == current.versions else AGAIN
 
-    def _claim_for(self, case: _Case, found: CurrentVersions, stage: str | None, now_s: float) -> Claim:
+    def _claim_for(self, case: _Case, found: CurrentVersions, stage: str | None, now_s: float, tag: str) -> Claim:
         etags = found.document.etag, found.sidecar.etag if found.sidecar else None
         message_id, sequencer = case.delivery.message_id, case.change.sequencer
-        return Claim(*found.versions, message_id, now_s + LEASE_S, sequencer, now_s, *etags, stage=stage)
+        return Claim(*found.versions, message_id, now_s + LEASE_S, sequencer, now_s, *etags, stage=stage, tag=tag)
 
     def _remove(self, case: _Case, head: Head | None) -> _Again | None:
         """Write a tombstone; again where another worker was faster."""

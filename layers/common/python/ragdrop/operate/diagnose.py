@@ -9,7 +9,7 @@ from statistics import mean
 from typing import Literal
 from urllib.parse import urlsplit
 
-from ragdrop.domain.access import read_rules
+from ragdrop.domain.access import NOBODY, read_rules
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.errors import GUARDRAIL, THROTTLED, GenerationError, RagdropError
@@ -19,11 +19,12 @@ from ragdrop.ports.indexes import ChunkIndex
 from ragdrop.ports.message_queue import SUBSCRIBED, Wiring
 from ragdrop.ports.model_services import ChatModel, Embedder, Message, ModelCatalogue, ModelList, ModelStanding
 from ragdrop.ports.object_store import ObjectStore
-from ragdrop.ports.registry import Registry
+from ragdrop.ports.registry import Registry, head_pages
 from ragdrop.tenants.admission import ADMITTED
 
 STEP_S = 30.0
 MAX_PREFIXES = 1_000
+PAGE, MAX_PAGES = 1_000, 10  # heads of a vault that are looked at for tags that cannot be read
 SERVERLESS = ".aoss.amazonaws.com"
 SAMPLES = (
     "The pump stands behind the second door.",
@@ -55,7 +56,7 @@ def wiring_verdict(wiring: Wiring) -> Verdict:
     >>> wiring_verdict(Wiring(True, frozenset(SUBSCRIBED), 2, 0)).grade
     'ok'
     >>> wiring_verdict(Wiring(True, frozenset({"s3:ObjectCreated:*"}), 0, 0)).detail
-    'the queue does not hear of s3:LifecycleExpiration:*, s3:ObjectRemoved:*'
+    'the queue does not hear of s3:LifecycleExpiration:*, s3:ObjectRemoved:*, s3:ObjectTagging:*'
     >>> wiring_verdict(Wiring(True, frozenset(SUBSCRIBED), 2, 0, concurrency=10)).grade
     'warning'
     """
@@ -137,7 +138,7 @@ def rules_verdict(broken: Mapping[str, Sequence[str]]) -> Verdict:
     'only admins read what these rules are about: acme/team: access[0].groups: not a list of groups'
     """
     if not broken:
-        return Verdict("ok", "the rules of access of every vault can be read")
+        return Verdict("ok", "the rules of access of every vault, and tags that name groups, can be read")
     shown = "; ".join(f"{name}: {', '.join(problems[:3])}" for name, problems in list(broken.items())[:5])
     return Verdict("failed", f"only admins read what these rules are about: {shown}", FIXES["permissions"])
 
@@ -233,14 +234,22 @@ class Diagnose:
                 unknown.append(prefix)
         return prefix_verdict(unknown)
 
-    def _permissions(self, _deadline: Deadline) -> Verdict:
-        """Whether the rules of access in force could all be read: what cannot be read denies."""
-        rules = {
-            f"{tenant.name}/{vault}": read_rules(stored.values.get("access"))
-            for tenant in self.registry.tenants()
-            for vault, stored in tenant.settings.items()
-        }
-        return rules_verdict({name: problems for name, (_, problems) in rules.items() if problems})
+    def _permissions(self, deadline: Deadline) -> Verdict:
+        """Whether the rules of access in force, and tags that name groups, could be read: what cannot be read denies.
+
+        Of each vault whose documents say who may read them the first 10,000 are looked at.
+        """
+        broken: dict[str, list[str]] = {}
+        for tenant in self.registry.tenants():
+            for vault, stored in tenant.settings.items():
+                broken[f"{tenant.name}/{vault}"] = read_rules(stored.values.get("access"))[1]
+            for vault in tenant.restricted:
+                deadline.timeout_s(STEP_S, stage="permissions")
+                pages = islice(head_pages(self.registry, tenant.name, vault=vault, size=PAGE), MAX_PAGES)
+                bad = sum(any(tag.startswith(NOBODY) for tag in head.tags) for heads in pages for head in heads)
+                if bad:
+                    broken.setdefault(f"{tenant.name}/{vault}", []).append(f"tags of {bad} documents")
+        return rules_verdict({name: problems for name, problems in broken.items() if problems})
 
     def _version(self, deadline: Deadline) -> Verdict:
         host = urlsplit(self.index_url).hostname or ""
@@ -312,7 +321,8 @@ FIXES = {
     "buckets": "are DOCUMENT_BUCKET and STATE_BUCKET right? s3:ListBucket and s3:GetObject are needed",
     "wiring": "is QUEUE_URL right? s3:GetBucketNotification, s3:GetBucketVersioning, sqs:GetQueueAttributes are needed",
     "prefixes": "s3:ListBucketVersions on the document bucket is needed",
-    "permissions": "correct `access` in the vault's .ragdrop.json; docs/access.md has the rules",
+    "permissions": "correct `access` in the vault's .ragdrop.json, or tag ragdrop-access; the function needs "
+    "s3:GetObjectVersionTagging; then ragdrop retry; docs/access.md has the rules",
     "index": "is INDEX_URL right, is it up? OpenSearch 2.19 or 3.x with the k-NN plugin is needed",
     "dimension": "is REGISTRY_TABLE right?",
     "embeddings": "is EMBEDDING_URL right, is it up, and has it EMBEDDING_MODEL with EMBEDDING_DIMENSION?",

@@ -289,8 +289,9 @@ class StagedView(View):
             return heads
         details = self.registry.details([(key, head.revision) for key, head in waiting.items()], deadline)
         staged = {
-            detail.key: replace(head_then(waiting[detail.key], detail), access=detail.facts.access)
+            detail.key: replace(head_then(head, detail), access=detail.facts.access, live_tag=head.tag)
             for detail in details
+            for head in (waiting[detail.key],)
         }
         found = {key: head for key, head in heads.found.items() if key not in waiting}
         return Heads(found | staged, heads.unread | (waiting.keys() - staged.keys()))

@@ -267,7 +267,7 @@ class Stages:
         for head in heads:
             asked = not caller.reads_all and head.live_revision is not None
             detail = self._registry.detail(head.key, head.revision) if asked else None
-            yield head if detail is None else replace(head, access=detail.facts.access)
+            yield head if detail is None else replace(head, access=detail.facts.access, live_tag=head.tag)
 
     def _admitted(self, caller: Caller, vault: str, name: str, deadline: Deadline) -> tuple[GoldenResult, ...]:
         checks = self._checked(caller, vault, name, deadline)

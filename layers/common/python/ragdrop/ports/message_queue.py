@@ -11,7 +11,7 @@ from urllib.parse import unquote_plus
 LOOK_AT = "ragdrop:look-at"
 GO_ON = "ragdrop:go-on"
 MERGE = "ragdrop:merge"
-SUBSCRIBED = ("s3:ObjectCreated:*", "s3:ObjectRemoved:*", "s3:LifecycleExpiration:*")
+SUBSCRIBED = ("s3:ObjectCreated:*", "s3:ObjectRemoved:*", "s3:LifecycleExpiration:*", "s3:ObjectTagging:*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,10 +141,13 @@ class ObjectStore(Protocol):
         Raises PreconditionFailedError where that is not so.
         """
 
+    def tags(self, key: str, *, version_id: str | None = None) -> Mapping[str, str] | None:
+        """The tags of a version, or of the current one (strongly consistent); None as for `head`."""
+
     def copy_version(self, key: str, version_id: str, *, metadata: Mapping[str, str]) -> StoredObject | None:
         """Write a version once more, as the newest, with *metadata* over its own; None if there is no such version.
 
-        An empty value takes the name out.
+        An empty value takes the name out.  Its tags are those of the current version, over its own.
         """
 
     def delete(self, key: str) -> str | None:

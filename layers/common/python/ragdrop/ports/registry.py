@@ -176,7 +176,10 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a revision is claimed for, and in which stage; times are seconds since 1970, etags those of the versions."""
+    """What a revision is claimed for, and in which stage; times are seconds since 1970, etags those of the versions.
+
+    `tag` is who may read the version by its tags (`domain.access.tag_of`).
+    """
 
     version_id: str
     sidecar_version_id: str | None
@@ -187,6 +190,7 @@ class Claim:
     etag: str | None = None
     sidecar_etag: str | None = None
     stage: str | None = None
+    tag: str = ""
 
 
 class Registry(SearchableRegistry, Protocol):
@@ -220,6 +224,12 @@ class Registry(SearchableRegistry, Protocol):
         """Take the next revision, if the head is still as *seen*; the new head (`pending`), or None.
 
         The first revision of a document without a head is milliseconds since 1970, so that no number is used twice.
+        """
+
+    def retag(self, seen: Head, version_id: str, tag: str) -> bool:
+        """Write who may read an S3 version by its tags, if the head is still of *seen*'s revision and status.
+
+        It is counted as a change of the document and of rules.  False if the head is not so.
         """
 
     def give_back(self, key: DocumentKey, revision: int) -> None:

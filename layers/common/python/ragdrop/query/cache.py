@@ -258,7 +258,7 @@ class CachedSearch:
         try:
             view = for_caller(self._live_views.view(), caller, self._permissions)
             if view.readable(deadline) != found.readable:
-                return False  # a rule has changed: there may be more to read as well
+                return False  # a rule or a tag has changed: there may be more to read as well
             heads = view.heads(list(revisions), deadline)
         except (DatabaseError, CircuitOpenError):
             return False  # the search itself then says what an outage of the registry means

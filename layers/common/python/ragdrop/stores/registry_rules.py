@@ -50,6 +50,7 @@ def claimed(seen: Head | None, claim: Claim) -> Changes:
         "message_id": claim.message_id,
         "lease_until_s": claim.lease_until_s,
         "stage": claim.stage,
+        "tag": claim.tag,
         "error": None,
         "updated_at": rfc3339(claim.now_s, precision="milliseconds"),
     }
@@ -88,8 +89,18 @@ def staged(before: Head, detail: Detail, now_s: float) -> Changes:
 
 
 def live_versions(before: Head) -> Changes:
-    """The live S3 versions after an activation: those that the head's last claim is for."""
-    return {"live_version_id": before.version_id, "live_sidecar_version_id": before.sidecar_version_id}
+    """The live S3 versions after an activation: those that the head's last claim is for, with their tag."""
+    return {
+        "live_version_id": before.version_id,
+        "live_sidecar_version_id": before.sidecar_version_id,
+        "live_tag": before.tag,
+    }
+
+
+def retagged(seen: Head, version_id: str, tag: str) -> Changes:
+    """The tag of an S3 version counts for whatever the head is of it."""
+    of = {"tag": seen.version_id, "live_tag": seen.live_version_id}
+    return {name: tag for name, version in of.items() if version == version_id}
 
 
 def failed(failure: Failure, *, keep_live: bool) -> Changes:

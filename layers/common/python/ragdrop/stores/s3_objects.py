@@ -8,6 +8,7 @@ from email.errors import HeaderParseError
 from email.header import decode_header
 from email.utils import parsedate_to_datetime
 from typing import Any, BinaryIO
+from urllib.parse import urlencode
 
 from botocore.exceptions import ClientError
 
@@ -121,11 +122,23 @@ class S3ObjectStore:
             metadata={name.lower(): value for name, value in (metadata or {}).items()},
         )
 
+    def tags(self, key: str, *, version_id: str | None = None) -> Mapping[str, str] | None:
+        with self._translated():
+            try:
+                answer = self._client.get_object_tagging(**_of_version(self.bucket, key, version_id))
+            except ClientError as exc:
+                malformed = error_code(exc) == "InvalidArgument" and version_id is not None
+                if error_code(exc) in _NO_SUCH_VERSION | _DELETE_MARKER or malformed:
+                    return None
+                raise
+        return {each["Key"]: each["Value"] for each in answer["TagSet"]}
+
     def copy_version(self, key: str, version_id: str, *, metadata: Mapping[str, str]) -> StoredObject | None:
         with self._translated():
             try:
                 old = self._client.head_object(Bucket=self.bucket, Key=key, VersionId=version_id)
                 media_type = old.get("ContentType", "binary/octet-stream")
+                tags = {**(self.tags(key, version_id=version_id) or {}), **(self.tags(key) or {})}
                 merged = {
                     name: text
                     for name, text in {**decoded_metadata(old.get("Metadata", {})), **metadata}.items()
@@ -137,6 +150,7 @@ class S3ObjectStore:
                     CopySource={"Bucket": self.bucket, "Key": key, "VersionId": version_id},
                     MetadataDirective="REPLACE",
                     TaggingDirective="REPLACE",
+                    Tagging=urlencode(tags),
                     ContentType=media_type,
                     Metadata=encoded_metadata(merged),
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 
-from ragdrop.domain.access import AccessVerdict, Readable, VaultRules, read_rules
+from ragdrop.domain.access import AccessVerdict, Readable, VaultRules, read_rules, tags_admit
 from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Head, Heads, Page
@@ -52,7 +52,7 @@ class Permissions:
             rules = {vault: read_rules(each["access"])[0] for vault, each in stated.items() if "access" in each}
             cached = stamp, tuple(rules.items())
             self._rules.put(caller.tenant, cached, now_s=self._clock())
-        return Readable(caller.groups, cached[1])
+        return Readable(caller.groups, cached[1], stamp)
 
     def heads(
         self, caller: Caller, heads: Heads, deadline: Deadline | None = None, counts: ChangeCounts | None = None
@@ -110,6 +110,7 @@ class Permissions:
         if caller.reads_all:
             return True
         verdict = self.of(caller).verdict(key.vault, key.path, None if head is None else head.access)
+        verdict = verdict.narrowed(() if head is None else head.tags)
         allowed = verdict.allows(caller.groups)
         if not allowed:
             extra = {"tenant": key.tenant, "vault": key.vault, "document": key.digest, "credential": caller.credential}
@@ -118,12 +119,13 @@ class Permissions:
 
     def verdict(self, caller: Caller, head: Head) -> AccessVerdict:
         """Who may read a document, whoever *caller* is."""
-        return self.of(caller).verdict(head.key.vault, head.key.path, head.access)
+        return self.of(caller).verdict(head.key.vault, head.key.path, head.access).narrowed(head.tags)
 
 
 def may_read(readable: Readable, head: Head) -> bool:
     """Whether the document of *head* is among what is *readable*."""
-    return readable.allows(head.key.vault, head.key.path, head.access)
+    ruled = readable.allows(head.key.vault, head.key.path, head.access)
+    return ruled and tags_admit(head.tags, readable.groups)
 
 
 def reader_of(caller: Caller, groups: Sequence[str]) -> Caller:

@@ -84,18 +84,22 @@ def recorded(change: LiveChange, detail: Detail | None) -> list[Write]:
         replaced = document_pk(change.key), detail_sk(change.before)
         writes.append((replaced, Update({"expires_at": change.expires_at_s}, whatever_is_there=True)))
     if change.before != change.after:
-        slot = slot_of(change.key)
-        writes.append((counts_keys(change.key.tenant)[shard_of(slot)], _one_more(f"{SLOT}{slot}")))
+        writes.append(_change_count(change.key))
     return writes
 
 
-def settings_count(tenant: str) -> Write:
+def _change_count(key: DocumentKey) -> tuple[ItemKey, Update]:
+    slot = slot_of(key)
+    return counts_keys(key.tenant)[shard_of(slot)], _one_more(f"{SLOT}{slot}")
+
+
+def settings_count(tenant: str) -> tuple[ItemKey, Update]:
     """The write that counts a change of a settings file, beside the change."""
     return counts_keys(tenant)[0], _one_more(SETTINGS_COUNT)
 
 
-def _one_more(name: str) -> Update:
-    return Update(additions={name: 1}, initial={"begun": secrets.token_hex(4)}, whatever_is_there=True)
+def _one_more(*names: str) -> Update:
+    return Update(additions=dict.fromkeys(names, 1), initial={"begun": secrets.token_hex(4)}, whatever_is_there=True)
 
 
 def counts_keys(tenant: str) -> list[ItemKey]:
@@ -215,6 +219,14 @@ class DynamoDbDocuments:
             changes["GSK"] = key.vault_path
         return self._take(key, {"revision": seen.revision} if seen else {}, changes)
 
+    def retag(self, seen: Head, version_id: str, tag: str) -> bool:
+        expected = {"revision": seen.revision, "status": seen.status}
+        update = Update(registry_rules.retagged(seen, version_id, tag), expected=expected)
+        counted = dict([settings_count(seen.key.tenant), _change_count(seen.key)])
+        if len(counted) == 1:  # one item has both counts, and a transaction writes an item once
+            counted = {item: _one_more(SETTINGS_COUNT, *each.additions) for item, each in counted.items()}
+        return self._table.transact([((document_pk(seen.key), HEAD_SK), update), *counted.items()])
+
     def give_back(self, key: DocumentKey, revision: int) -> None:
         update = Update({"lease_until_s": 0.0}, expected={"revision": revision, "status": Status.PENDING})
         self._table.update((document_pk(key), HEAD_SK), update, returning="NONE")
@@ -303,10 +315,14 @@ class DynamoDbDocuments:
         """End a pending revision with *changes*; the head before them, None if the revision was superseded."""
         head: Head | None = before
         if before.revision == revision and before.status in {Status.PENDING, Status.STAGED}:
-            expected = {"revision": revision, "status": before.status}
+            expected: Changes = {"revision": revision, "status": before.status}
+            if detail is not None and before.tag is not None:
+                expected["tag"] = before.tag  # what becomes the tag of the live version
             if self._wrote(before.key, expected, changes, recorded(record, detail)):
                 return before
             head = self.head(before.key)
+            if detail is not None and head is not None and head == replace(before, tag=head.tag):
+                return self._finish(head, revision, changes | {"live_tag": head.tag}, record, detail)
         return head if head and registry_rules.finished_as(head, revision, changes) else None
 
     def _wrote(self, key: DocumentKey, expected: Changes, changes: Changes, records: list[Write]) -> bool:
