@@ -8,7 +8,7 @@ import pytest
 
 from ragdrop.domain.deadlines import rfc3339
 from tests.functions.conftest import EXAMPLE_BUCKET, Deployment
-from tests.functions.ruled import ALL, OPEN, RULES, Ruled
+from tests.functions.ruled import ALL, HIDDEN, OPEN, RULES, Ruled
 
 
 @pytest.fixture
@@ -105,3 +105,42 @@ def test_a_rollback_puts_a_version_back_with_the_tag_of_now(ruled: Ruled) -> Non
     assert "red" in ruled.send("admin", "GET", "/documents/team/pump.md?content=1")[1]["text"]
     assert ruled.send("reader", "GET", "/documents/team/pump.md")[0] == 404
     assert ruled.send("reader of eng", "GET", "/documents/team/pump.md")[0] == 200
+
+
+REFUSALS = (
+    ("reader", "GET", "/documents/team/hr/pay.md", "access to a document was refused", ["rule"]),
+    ("reader", "GET", "/documents/team/secret.md/history", "access to a document was refused", ["file"]),
+    ("writer", "DELETE", "/documents/team/tagged.txt", "access to a document was refused", ["tag"]),
+    ("writer", "POST", "/documents/team/tagged.txt/retry", "access to a document was refused", ["tag"]),
+)
+
+
+@pytest.mark.parametrize(("who", "method", "path", "line", "by"), REFUSALS)
+def test_each_refusal_of_a_named_document_is_one_line_that_says_who_asked_and_not_for_what(
+    ruled: Ruled, caplog: pytest.LogCaptureFixture, who: str, method: str, path: str, line: str, by: list[str]
+) -> None:
+    caplog.clear()
+    assert ruled.send(who, method, path)[0] == 404
+
+    [record] = [each.__dict__ for each in caplog.records if each.message == line]
+    assert (record["tenant"], record["vault"], record["by"]) == ("demo", "team", by)
+    assert record["credential"]
+    assert not any(word in str(record) for word in (HIDDEN, "pay.md", "secret.md", "tagged.txt"))
+
+
+def test_a_refused_answer_and_a_refused_change_of_rules_say_who_asked(
+    ruled: Ruled, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, asked = ruled.send("admin", "POST", "/ask", {"query": "pump secret"})
+    caplog.clear()
+    assert ruled.send("reader", "GET", f"/answers/{asked['answer_id']}")[0] == 404
+    assert ruled.send("writer", "PUT", "/documents/team/.ragdrop.json", "{}")[0] == 403
+    assert ruled.send("reader", "POST", "/search", {"query": "x"}, {"X-Ragdrop-Groups": "hr"})[0] == 403
+
+    lines = [each.__dict__ for each in caplog.records]
+    [answer] = [each for each in lines if each["message"] == "access to an answer was refused"]
+    assert (answer["tenant"], answer["answer_id"]) == ("demo", asked["answer_id"])
+    refused = [each for each in lines if each["message"] == "a request was refused"]
+    assert [each["code"] for each in refused] == ["NOT_FOUND", "FORBIDDEN", "FORBIDDEN"]
+    assert all(each["tenant"] == "demo" and each["credential"] for each in refused)
+    assert HIDDEN not in str(lines)

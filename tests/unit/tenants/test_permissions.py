@@ -53,7 +53,24 @@ def test_a_refusal_is_logged_without_the_path(world: World, caplog: pytest.LogCa
 
     [record] = [each for each in caplog.records if "refused" in each.message]
     assert (record.__dict__["credential"], record.__dict__["document"]) == ("k1", key.digest)
-    assert "pay.md" not in str(record.__dict__)
+    assert record.__dict__["by"] == ["rule"]
+    assert not any(word in str(record.__dict__) for word in ("pay.md", "hr/", "paid"))
+
+
+def test_a_refusal_by_the_scope_of_a_key_is_logged(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    other = Caller("acme", "reader", ("side",), credential="k2")
+    with caplog.at_level(logging.INFO):
+        assert not world.app.tenants.permissions.allows(other, world.key("team/a.md"), world.head("team/a.md"))
+
+    [record] = [each for each in caplog.records if "refused" in each.message]
+    assert (record.__dict__["credential"], record.__dict__["by"]) == ("k2", ["vault"])
+
+
+def test_nothing_is_logged_of_what_a_search_leaves_out(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        calls(world, READER)
+
+    assert [each for each in caplog.records if "refused" in each.message] == []
 
 
 def test_a_change_of_rules_is_logged(world: World, caplog: pytest.LogCaptureFixture) -> None:

@@ -101,6 +101,7 @@ def authenticated(directory: TenantDirectory, role: Role) -> Authenticate:
 
     async def caller(request: Request, secret: GivenSecret) -> Caller:
         found = await asyncio.to_thread(directory.caller, secret)
+        request.state.caller = found  # whom a refusal of the header is logged of
         request.state.caller = speaking_for(found, request.headers)
         return allowed(request.state.caller, role)
 
@@ -335,7 +336,9 @@ def _response(request: Request, exc: errors.RagdropError) -> JSONResponse:
     if caller is not None and request.app.state.observe is not None:
         request.app.state.observe().note_error(caller, operation_of(request), exc)
     level = logger.info if isinstance(exc, errors.CallerError) else logger.warning
-    level("a request was refused", extra={"request_id": request.state.request_id, "code": exc.code, "status": status})
+    extra = {"request_id": request.state.request_id, "code": exc.code, "status": status}
+    who = {} if caller is None else {"tenant": caller.tenant, "credential": caller.credential}
+    level("a request was refused", extra=extra | who)
     return JSONResponse(body, status, headers)
 
 

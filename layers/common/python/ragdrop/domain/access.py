@@ -92,6 +92,14 @@ class AccessVerdict:
         """
         return all(_admits(need, groups) for need in self.needs)
 
+    def refusing(self, groups: Collection[str]) -> list[str]:
+        """What keeps a caller of *groups* from reading it.
+
+        >>> AccessVerdict((("hr",), ("board",)), ("rule hr/**", "file")).refusing(["hr"])
+        ['file']
+        """
+        return [by for need, by in self.each if not _admits(need, groups)]
+
 
 @dataclass(frozen=True, slots=True)
 class VaultRules:

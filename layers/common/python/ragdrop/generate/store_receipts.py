@@ -99,7 +99,11 @@ class StoreReceipts:
         found = None
         if _ID.fullmatch(receipt_id):
             found = self._receipts.receipt(caller.tenant, receipt_id, self._clock())
-        if found is None or not found.visible_to(caller) or not self._is_readable(found, caller, deadline):
+        hidden = found is not None and not (found.visible_to(caller) and self._is_readable(found, caller, deadline))
+        if hidden:
+            extra = {"tenant": caller.tenant, "credential": caller.credential, "answer_id": receipt_id}
+            logger.info("access to an answer was refused", extra=extra)
+        if found is None or hidden:
             raise NotFoundError(f"there is no answer {receipt_id[:80]!r}")
         return found
 

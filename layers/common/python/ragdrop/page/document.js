@@ -189,8 +189,16 @@ function blocks({ start, end, text }, chunks, span = []) {
   });
 }
 
+// Who may read the document and what says so, as `ragdrop access` does; the API shows it to admins alone.
+function readers(needs) {
+  const lines = (needs.length ? needs : [{ groups: ["*"], by: "none" }]).map(({ groups, by }) => h("div", { "data-access": by },
+    groups.includes("*") ? t("access.all") : groups.join(", ") || t("access.admins"), quiet(by.replace(/^(none|rule|file|tag)/, (word) => t(`access.${word}`)))));
+  return needs.length > 1 ? [...lines, quiet(t("access.each"))] : lines;
+}
+
 function facts(record) {
   const found = Object.entries(FACTS).filter(([name]) => record[name]?.length !== 0 && (record[name] ?? null) !== null).map(([name, form]) => [t(`fact.${name}`), form(record[name])]);
+  if (record.access) found.push([t("fact.access"), readers(record.access)]);
   return h("section", h("h2", t("doc.facts")), record.summary && h("p", record.summary),
     h("dl.facts[data-facts]", [...found, ...Object.entries(record.attributes)].map(([name, value]) => [h("dt", name), h("dd", value)])));
 }

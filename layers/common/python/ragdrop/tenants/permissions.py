@@ -103,23 +103,30 @@ class Permissions:
     def allows(self, caller: Caller, key: DocumentKey, head: Head | None) -> bool:
         """Whether *caller* may read the document at *key*, and may know of it; without a head its path decides.
 
-        A refusal is logged, with the rule and without the path.
+        A refusal is logged, with what refuses and without the path.
         """
         if not caller.may_see(key.vault):
+            _note_refusal(caller, key, ["vault"])
             return False
         if caller.reads_all:
             return True
         verdict = self.of(caller).verdict(key.vault, key.path, None if head is None else head.access)
         verdict = verdict.narrowed(() if head is None else head.tags)
-        allowed = verdict.allows(caller.groups)
-        if not allowed:
-            extra = {"tenant": key.tenant, "vault": key.vault, "document": key.digest, "credential": caller.credential}
-            logger.info("access to a document was refused", extra=extra | {"rules": len(verdict.by)})
-        return allowed
+        refusing = verdict.refusing(caller.groups)
+        if refusing:
+            _note_refusal(caller, key, refusing)
+        return not refusing
 
     def verdict(self, caller: Caller, head: Head) -> AccessVerdict:
         """Who may read a document, whoever *caller* is."""
         return self.of(caller).verdict(head.key.vault, head.key.path, head.access).narrowed(head.tags)
+
+
+def _note_refusal(caller: Caller, key: DocumentKey, by: Iterable[str]) -> None:
+    """Log that *caller* named a document and did not get it; the first word of each of *by* names no path."""
+    kinds = sorted({each.split(":")[0].split()[0] for each in by})
+    extra = {"tenant": key.tenant, "vault": key.vault, "document": key.digest, "credential": caller.credential}
+    logger.info("access to a document was refused", extra=extra | {"by": kinds})
 
 
 def may_read(readable: Readable, head: Head) -> bool:

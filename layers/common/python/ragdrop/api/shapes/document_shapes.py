@@ -152,7 +152,7 @@ class AccessNeed(BaseModel):
     """A list of groups of which a caller needs one to read a document."""
 
     groups: list[str] = Field(description="`*` is everybody who may see the vault; no group is nobody but admins.")
-    by: str = Field(description="The rule of the vault that says so, or `file`.")
+    by: str = Field(description="What says so: `rule PATH` of the vault, `file`, or `tag`, with why it is not read.")
 
 
 class DocumentRecord(ListedDocument, Replied):
