@@ -84,16 +84,12 @@ def recorded(change: LiveChange, detail: Detail | None) -> list[Write]:
         replaced = document_pk(change.key), detail_sk(change.before)
         writes.append((replaced, Update({"expires_at": change.expires_at_s}, whatever_is_there=True)))
     if change.before != change.after:
-        writes.append(_change_count(change.key))
+        slot = slot_of(change.key)
+        writes.append((counts_keys(change.key.tenant)[shard_of(slot)], _one_more(f"{SLOT}{slot}")))
     return writes
 
 
-def _change_count(key: DocumentKey) -> tuple[ItemKey, Update]:
-    slot = slot_of(key)
-    return counts_keys(key.tenant)[shard_of(slot)], _one_more(f"{SLOT}{slot}")
-
-
-def settings_count(tenant: str) -> tuple[ItemKey, Update]:
+def settings_count(tenant: str) -> Write:
     """The write that counts a change of a settings file, beside the change."""
     return counts_keys(tenant)[0], _one_more(SETTINGS_COUNT)
 
@@ -222,10 +218,11 @@ class DynamoDbDocuments:
     def retag(self, seen: Head, version_id: str, tag: str) -> bool:
         expected = {"revision": seen.revision, "status": seen.status}
         update = Update(registry_rules.retagged(seen, version_id, tag), expected=expected)
-        counted = dict([settings_count(seen.key.tenant), _change_count(seen.key)])
-        if len(counted) == 1:  # one item has both counts, and a transaction writes an item once
-            counted = {item: _one_more(SETTINGS_COUNT, *each.additions) for item, each in counted.items()}
-        return self._table.transact([((document_pk(seen.key), HEAD_SK), update), *counted.items()])
+        slot, items = slot_of(seen.key), counts_keys(seen.key.tenant)
+        counts = {items[shard_of(slot)]: [f"{SLOT}{slot}"]}
+        counts.setdefault(items[0], []).append(SETTINGS_COUNT)  # a transaction writes an item once
+        counted = [(item, _one_more(*names)) for item, names in counts.items()]
+        return self._table.transact([((document_pk(seen.key), HEAD_SK), update), *counted])
 
     def give_back(self, key: DocumentKey, revision: int) -> None:
         update = Update({"lease_until_s": 0.0}, expected={"revision": revision, "status": Status.PENDING})
@@ -315,10 +312,9 @@ class DynamoDbDocuments:
         """End a pending revision with *changes*; the head before them, None if the revision was superseded."""
         head: Head | None = before
         if before.revision == revision and before.status in {Status.PENDING, Status.STAGED}:
-            expected: Changes = {"revision": revision, "status": before.status}
-            if detail is not None and before.tag is not None:
-                expected["tag"] = before.tag  # what becomes the tag of the live version
-            if self._wrote(before.key, expected, changes, recorded(record, detail)):
+            expected = {"revision": revision, "status": before.status}
+            tagged = {} if detail is None or before.tag is None else {"tag": before.tag}  # that becomes the live one
+            if self._wrote(before.key, expected | tagged, changes, recorded(record, detail)):
                 return before
             head = self.head(before.key)
             if detail is not None and head is not None and head == replace(before, tag=head.tag):
