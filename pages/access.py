@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pages.wrap import table
+from ragdrop.api.shapes.knowledge_base_shapes import knowledge_base_id
 from ragdrop.domain.deadlines import rfc3339
 
 REFUSED = {"no key": 401, "unknown": 401, "expired": 401, "revoked": 401, "disabled": 403}
@@ -41,7 +42,21 @@ PLAN = "/documents/{vault}/{path}"
 STAGE = "/stages/{vault}/{stage}"
 SAID = "POST /answers/{answer_id}/feedback"
 OWN, ANOTHERS = "own, vault `team`", "another tenant's"
+RETRIEVE = "POST /knowledgebases/{knowledge_base}/retrieve"
+TEAM, THEIRS = map(knowledge_base_id, ("team", "theirs"))
+FOR_PLAN = {"retrievalQuery": {"text": "plan"}}
+RERANKED = {
+    "queries": [{"type": "TEXT", "textQuery": {"text": "plan"}}],
+    "sources": [{"type": "INLINE", "inlineDocumentSource": {"type": "TEXT", "textDocument": {"text": "A plan."}}}],
+    "rerankingConfiguration": {"type": "BEDROCK_RERANKING_MODEL", "bedrockRerankingConfiguration": {}},
+}
 TURNS = [{"role": "user", "content": "plan"}]
+
+
+def asked_of(id_: str) -> dict[str, Any]:
+    """A question to the knowledge base *id_*."""
+    base = {"type": "KNOWLEDGE_BASE", "knowledgeBaseConfiguration": {"knowledgeBaseId": id_}}
+    return {"input": {"text": "plan"}, "retrieveAndGenerateConfiguration": base}
 
 
 def _tool(vault: str) -> dict[str, Any]:
@@ -103,6 +118,14 @@ ROWS = (
     Row("GET /v1/models/{model}", OWN, (200, 200, 200, 200, 404), "/v1/models/vault:team"),
     Row("GET /v1/models/{model}", ANOTHERS, (404,) * 5, "/v1/models/vault:theirs"),
     Row("POST /v1/embeddings", "the given texts", (200,) * 5, "/v1/embeddings", {"input": "plan"}),
+    Row(RETRIEVE, OWN, (200, 200, 200, 200, 404), f"/knowledgebases/{TEAM}/retrieve", FOR_PLAN),
+    Row(RETRIEVE, ANOTHERS, (404,) * 5, f"/knowledgebases/{THEIRS}/retrieve", FOR_PLAN),
+    Row("POST /rerank", "no model that reranks", (404,) * 5, "/rerank", RERANKED),
+    *(
+        Row(f"POST {path}", aim, statuses, path, asked_of(id_))
+        for path in ("/retrieveAndGenerate", "/retrieveAndGenerateStream")
+        for aim, statuses, id_ in ((OWN, (200, 200, 200, 200, 404), TEAM), (ANOTHERS, (404,) * 5, THEIRS))
+    ),
     Row("GET /documents", "every vault it may see", (200,) * 5, "/documents"),
     Row("GET /documents", ANOTHERS, (200,) * 5, "/documents?vault=theirs"),
     Row(f"GET {PLAN}", OWN, (200, 200, 200, 200, 404), "/documents/team/keep/plan.md"),

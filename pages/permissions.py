@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from pages.access import RERANKED, RETRIEVE, TEAM, asked_of
 from pages.wrap import table
 from ragdrop.domain.deadlines import rfc3339
 
@@ -68,6 +69,7 @@ PAY, NEW = "/documents/team/hr/pay.md", "/documents/team/hr/new.md"
 STAGE = "/stages/{vault}/{stage}"
 FOUND = {"query": "pump", "limit": 20, "min_relevance": 0}
 CHAT = {"model": "vault:team", "messages": [{"role": "user", "content": "pump"}]}
+PUMP = {**asked_of(TEAM), "input": {"text": "pump"}}
 _BACK = {"to": rfc3339(time.time() - 60), "dry_run": True}
 SOURCES = [{"id": "a", "text": "It runs."}]
 
@@ -93,6 +95,10 @@ RULED = (
     _alike("GET /v1/models"),
     _alike("GET /v1/models/{model}", path="/v1/models/vault:team"),
     _alike("POST /v1/embeddings", body={"input": "pump"}),
+    _read(RETRIEVE, "its passages", f"/knowledgebases/{TEAM}/retrieve", body={"retrievalQuery": {"text": "pump"}}),
+    _alike("POST /rerank", 404, RERANKED),
+    _read("POST /retrieveAndGenerate", "the answer", "/retrieveAndGenerate", body=PUMP),
+    _read("POST /retrieveAndGenerateStream", "the answer", "/retrieveAndGenerateStream", body=PUMP, shows=False),
     _read("GET /documents", "the list", "/documents?vault=team"),
     _read("GET /documents", "by its tag", "/documents?tag=Vjqzsalary"),
     _admin("GET /documents", "as others see it", "/documents?as_groups=eng"),

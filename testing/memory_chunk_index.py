@@ -212,7 +212,7 @@ def matches(filters: Filters, key: DocumentKey, facts: Facts) -> bool:
         all(not required or value in required for value, required in pairs)
         and (not filters.folders or any(folder.holds(key) for folder in filters.folders))
         and (not filters.tags or not set(filters.tags).isdisjoint(facts.tags))
-        and all(facts.attributes.get(name) == value for name, value in filters.attributes.items())
+        and all(facts.attributes.get(name) in values for name, values in filters.alternatives)
         and (filters.date_from is None or (facts.date is not None and facts.date >= filters.date_from))
         and (filters.date_to is None or (facts.date is not None and _until(facts.date, filters.date_to)))
     )

@@ -13,7 +13,7 @@ from tests.architecture.cloudformation import MODELS, REPOSITORY, Resource, allo
 
 FUNCTIONS = ("IngestFunction", "QueryFunction", "GenerateFunction", "McpFunction", "SweepFunction")
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
-STREAMED = ("/ask", "/v1/{proxy+}")
+STREAMED = ("/ask", "/v1/{proxy+}", "/retrieveAndGenerate", "/retrieveAndGenerateStream")
 INTEGRATION = "x-amazon-apigateway-integration"
 RETAINED = ("RetainExceptOnCreate", "Retain")  # a failed first deployment leaves nothing that stops the second
 MAX_PARAMETERS = 40

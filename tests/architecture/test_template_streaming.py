@@ -6,7 +6,7 @@ import os
 
 from tests.architecture.cloudformation import REPOSITORY, Resource, of_type
 
-STREAMED = ("/ask", "/v1/{proxy+}")
+STREAMED = ("/ask", "/v1/{proxy+}", "/retrieveAndGenerate", "/retrieveAndGenerateStream")
 METHODS = {"get", "post", "put", "patch", "delete", "head", "options"}
 INTEGRATION = "x-amazon-apigateway-integration"
 
@@ -33,7 +33,8 @@ def test_the_gateway_may_call_the_routes_that_are_no_events(resources: dict[str,
     permitted = of_type(resources, "AWS::Lambda::Permission").values()
 
     assert {each["FunctionName"]["Ref"] for each in permitted} == {"GenerateFunction.Alias"}
-    assert sorted(each["SourceArn"]["Fn::Sub"].partition("/*/*")[2] for each in permitted) == ["/ask", "/v1/*"]
+    paths = sorted(each["SourceArn"]["Fn::Sub"].partition("/*/*")[2] for each in permitted)
+    assert paths == ["/ask", "/retrieveAndGenerate*", "/v1/*"]
 
 
 def test_every_method_of_the_function_that_may_stream_has_one_transfer_mode(resources: dict[str, Resource]) -> None:

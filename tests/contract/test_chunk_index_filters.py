@@ -44,6 +44,8 @@ def found(engine: Engine, filters: Filters) -> set[str]:
         (Filters(tags=("re",)), set()),
         (Filters(attributes={"game": "go"}), {"a.md", "b.md"}),
         (Filters(attributes={"game": "go", "turn": "7"}), {"b.md"}),
+        (Filters(attributes={"turn": ("7", "8")}), {"b.md"}),
+        (Filters(attributes={"game": ("go", "chess"), "turn": ("8",)}), set()),
         (Filters(attributes={"game": "GO"}), set()),
         (Filters(attributes={"go": "game"}), set()),
         (Filters(attributes={'odd "name"': "a, b"}), {"a.md"}),

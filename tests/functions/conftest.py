@@ -130,7 +130,8 @@ class Deployment:
     def routed(self, event: dict[str, Any]) -> tuple[int, str]:
         """The status and the body of a request to whichever function has its route."""
         path = event["path"]
-        function = "generate" if path.startswith(("/ask", "/v1/")) else "mcp" if path == "/mcp" else "query"
+        generated = path.startswith(("/ask", "/v1/", "/retrieveAndGenerate"))
+        function = "generate" if generated else "mcp" if path == "/mcp" else "query"
         response = self.handlers[function].handler(event, LocalContext())
         return int(response["statusCode"]), str(response["body"])
 

@@ -204,7 +204,7 @@ def groups_of(filters: Filters, vaults: Iterable[str], dates: Iterable[str]) -> 
         ("tag", filters.tags),
     )
     groups = [tuple(facet(kind, value) for value in values) for kind, values in fields if values]
-    groups += [(_attribute(name, value),) for name, value in filters.attributes.items()]
+    groups += [tuple(_attribute(name, value) for value in values) for name, values in filters.alternatives]
     if filters.folders and not any(not folder.path and folder.vault is None for folder in filters.folders):
         groups.append(tuple(each for folder in filters.folders for each in _folder(folder, vaults)))
     if filters.date_from is not None or filters.date_to is not None:

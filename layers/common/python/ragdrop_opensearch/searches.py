@@ -66,7 +66,10 @@ def filter_clause(
         clauses.append(_any([_folder(folder) for folder in filters.folders]))
     if filters.date_from is not None or filters.date_to is not None:
         clauses.append({"range": {"date": date_range(filters.date_from, filters.date_to)}})
-    clauses += [{"term": {"attributes": attribute_term(name, value)}} for name, value in filters.attributes.items()]
+    clauses += [
+        {"terms": {"attributes": [attribute_term(name, value) for value in values]}}
+        for name, values in filters.alternatives
+    ]
     found: Clause = {"bool": {"filter": clauses}}
     excluded: list[Clause] = []
     if without:

@@ -34,6 +34,7 @@ def search_first_api(app: App) -> OnDemand:
 
 def generate_api(app: App) -> FastAPI:
     """The API of the generate function: the routes that ask a chat model."""
+    from ragdrop.api.knowledge_bases import KnowledgeBases, generate_router
     from ragdrop.api.openai import chat_router, embeddings_router
     from ragdrop.api.routes.ask_routes import ask_router, verify_router
 
@@ -46,12 +47,20 @@ def generate_api(app: App) -> FastAPI:
             chat_router(lambda: app.generate.converse, lambda: app.generate.condense_conversation, directory, reader),
             embeddings_router(lambda: app.ports.guarded_embedder, directory, reader),
             verify_router(lambda: app.generate.verify, reader),
+            generate_router(
+                lambda: app.generate.ask,
+                lambda: app.generate.condense_conversation,
+                lambda: app.generate.store_receipts,
+                KnowledgeBases(directory, app.ports.settings.document_bucket),
+                reader,
+            ),
         ],
     )
 
 
 def query_api(app: App) -> FastAPI:
-    """Every route of the API: /ask and /v1 are declared for its document, the gateway sends them to generate."""
+    """Every route of the API: /ask, /v1 and Bedrock's answers are declared for its document; generate serves them."""
+    from ragdrop.api.knowledge_bases import KnowledgeBases, generate_router, retrieve_router
     from ragdrop.api.openai import chat_router, embeddings_router
     from ragdrop.api.openapi import documented
     from ragdrop.api.routes.ask_routes import ask_router, verify_router
@@ -70,6 +79,7 @@ def query_api(app: App) -> FastAPI:
 
     directory = app.tenants.directory
     reader, writer, admin = (authenticated(directory, role) for role in RIGHTS)
+    bases = KnowledgeBases(directory, app.ports.settings.document_bucket)
     return documented(
         api_of(
             app,
@@ -99,6 +109,19 @@ def query_api(app: App) -> FastAPI:
                     lambda: app.generate.converse, lambda: app.generate.condense_conversation, directory, reader
                 ),
                 embeddings_router(lambda: app.ports.guarded_embedder, directory, reader),
+                retrieve_router(
+                    lambda: app.query.search,
+                    lambda: app.ports.guarded_reranker or app.ports.read_question,
+                    bases,
+                    reader,
+                ),
+                generate_router(
+                    lambda: app.generate.ask,
+                    lambda: app.generate.condense_conversation,
+                    lambda: app.generate.store_receipts,
+                    bases,
+                    reader,
+                ),
                 stages_router(lambda: app.past.stages, reader, writer),
                 golden_questions_router(lambda: app.operate.golden_runs, reader, writer),
                 rollback_router(lambda: app.past.roll_back, writer),

@@ -69,20 +69,34 @@ STATUS: dict[str, int] = {
 CALLER_IN_SCOPE = "ragdrop.caller"  # of the ASGI scope: a caller that this process found already; no header sets it
 OPENAI_PREFIX = "/v1/"
 OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
+BEDROCK_PREFIXES = ("/knowledgebases/", "/rerank", "/retrieveAndGenerate")
+BEDROCK_ERRORS = {
+    400: "ValidationException",
+    401: "AccessDeniedException",
+    403: "AccessDeniedException",
+    404: "ResourceNotFoundException",
+    405: "ValidationException",
+    409: "ConflictException",
+    429: "ThrottlingException",
+    500: "InternalServerException",
+}
+SESSION_TOKEN = "x-amz-security-token"  # noqa: S105 - a header: AWS clients that sign their requests send a key in it
 
 _api_key = APIKeyHeader(name="x-api-key", auto_error=False, description="A ragdrop key.")
 _bearer = HTTPBearer(auto_error=False, description="A ragdrop key as bearer token.")
 
 
 async def given_secret(
+    request: Request,
     key: Annotated[str | None, Depends(_api_key)],
     bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> str | None:
     """A dependency: the credential of the request; None where it has none.
 
-    A coroutine, as all dependencies that wait for nothing: FastAPI sends a plain function to a thread.
+    A client of AWS signs with whatever it has: its session token is the key, and its signature is not looked at.  A
+    coroutine, as all dependencies that wait for nothing: FastAPI sends a plain function to a thread.
     """
-    return key or (bearer.credentials if bearer else None)
+    return key or (bearer.credentials if bearer else None) or request.headers.get(SESSION_TOKEN)
 
 
 GivenSecret = Annotated[str | None, Depends(given_secret)]
@@ -279,7 +293,7 @@ class UnhandledErrorMiddleware:
                 raise
             request_id = scope["state"]["request_id"]
             body = error_body("INTERNAL_ERROR", UNHANDLED, {}, request_id, scope["path"])
-            await JSONResponse(body, 500)(scope, receive, send)
+            await JSONResponse(body, 500, error_headers("INTERNAL_ERROR", scope["path"]))(scope, receive, send)
 
 
 UNHANDLED = "something went wrong inside ragdrop"
@@ -292,12 +306,26 @@ def log_unhandled(exc: Exception) -> None:
 
 
 def error_body(code: str, message: str, details: dict[str, Any], request_id: str, path: str = "") -> dict[str, Any]:
-    """The body of every error; on `/v1` it has the OpenAI protocol's `type` and `param` too."""
+    """The body of every error: on `/v1` with OpenAI's `type` and `param`, on Bedrock's routes with its `message`."""
     error: dict[str, Any] = {"code": code, "message": message, "details": details, "request_id": request_id}
     if path.startswith(OPENAI_PREFIX):
         kind = OPENAI_TYPES.get(STATUS[code], "invalid_request_error" if STATUS[code] < 500 else "server_error")
         error |= {"type": kind, "param": details.get("field")}
-    return {"error": error}
+    return {"error": error, "message": message} if path.startswith(BEDROCK_PREFIXES) else {"error": error}
+
+
+def bedrock_error(code: str) -> str:
+    """What Bedrock calls an error.
+
+    >>> bedrock_error("RATE_LIMITED"), bedrock_error("GENERATION_ERROR")
+    ('ThrottlingException', 'DependencyFailedException')
+    """
+    return BEDROCK_ERRORS.get(STATUS[code], "DependencyFailedException")
+
+
+def error_headers(code: str, path: str) -> dict[str, str]:
+    """The headers by which clients of AWS know an error, on Bedrock's routes."""
+    return {"x-amzn-errortype": bedrock_error(code)} if path.startswith(BEDROCK_PREFIXES) else {}
 
 
 def body_of_error(exc: errors.RagdropError, request: Request) -> dict[str, Any]:
@@ -325,7 +353,7 @@ def _response(request: Request, exc: errors.RagdropError) -> JSONResponse:
     status = STATUS[exc.code]
     body = body_of_error(exc, request)
     details = body["error"]["details"]
-    headers = {}
+    headers = error_headers(exc.code, request.scope["path"])
     if "retry_after_s" in details:
         headers["retry-after"] = str(details["retry_after_s"])
     if status == STATUS["UNAUTHENTICATED"]:

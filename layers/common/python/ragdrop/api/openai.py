@@ -7,8 +7,6 @@ import time
 import uuid
 from array import array
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
@@ -21,14 +19,14 @@ from groundcheck import STANDING
 from ragdrop.api.edge import Authenticate, RequestDeadline, body_of_error
 from ragdrop.api.routes.ask_routes import AskPart
 from ragdrop.api.shapes.answer_shapes import ask_response, cited_claims
-from ragdrop.api.streams import EVENT_STREAM, EventStream
-from ragdrop.domain.answers import Answer, CheckedSentence, Citation, Question, Turn, closest_text
+from ragdrop.api.streams import EVENT_STREAM, EventStream, begun, left_to_say, whole_text
+from ragdrop.domain.answers import Answer, Citation, Question, Turn
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.domain.tokens import estimate_tokens
 from ragdrop.errors import InvalidParamsError, NotFoundError, RagdropError
-from ragdrop.generate.ask import AskEvent, SourcesFound
+from ragdrop.generate.ask import AskEvent
 from ragdrop.generate.prompt import CondenseConversation
 from ragdrop.ports.model_services import Embedder
 from ragdrop.query.understand import visible_vaults
@@ -65,7 +63,7 @@ def chat_router(
         question = Question(Query(asked.text, vaults=vaults), calls=asked.calls, turns=asked.turns)
         if not body.stream:
             return JSONResponse(reply.whole(ask()(question, who, deadline)))
-        stream = _begun(ask().stream(question, who, deadline))
+        stream = begun(ask().stream(question, who, deadline))
         usage = body.stream_options is not None and body.stream_options.include_usage
         return EventStream(reply.chunks(stream, include_usage=usage))
 
@@ -178,22 +176,6 @@ def _base64(found: Vector) -> str:
     return base64.b64encode(floats.tobytes()).decode()
 
 
-def _begun(stream: Iterator[AskEvent]) -> Iterator[AskEvent]:
-    """*stream* from its first word on; what fails before it is an error with a status, if a client can still wait."""
-    words = (event for event in stream if not isinstance(event, SourcesFound | Citation | CheckedSentence))
-    thread = ThreadPoolExecutor(1, thread_name_prefix="first-word")
-    first = thread.submit(copy_context().run, next, words)
-    thread.shutdown(wait=False)
-    wait([first], EventStream.waits_s)
-    if first.done():
-        first.result()
-    return (event for each in (_result(first), stream) for event in each)
-
-
-def _result(first: Future[str | Answer]) -> Iterator[AskEvent]:
-    yield first.result()
-
-
 SPEAKERS = frozenset({"user", "assistant"})  # a client's system prompt is not ours: ragdrop has its own
 
 
@@ -289,7 +271,7 @@ class ChatReply:
         """A `chat.completion`."""
         message = {
             "role": "assistant",
-            "content": _said(answer),
+            "content": whole_text(answer),
             "refusal": None,
             "annotations": annotations_of(answer),
         }
@@ -311,7 +293,7 @@ class ChatReply:
                     said += event
                     yield self._chunk({"content": event})
                 elif isinstance(event, Answer):
-                    rest = _left_to_say(event, said)
+                    rest = left_to_say(event, said)
                     if rest:
                         yield self._chunk({"content": rest})
                     yield self._last(event)
@@ -362,19 +344,6 @@ def annotations_of(answer: Answer) -> list[dict[str, Any]]:
 def source_url(citation: Citation) -> str:
     """Where the evidence stands: the object, and code points of its parsed text as a fragment of RFC 5147."""
     return f"s3://{citation.bucket}/{quote(citation.hit.key.s3_key)}#char={citation.start},{citation.end}"
-
-
-def _left_to_say(answer: Answer, said: str) -> str:
-    """What has not been said of an answer: an abstention comes at the end, whatever was let out before it."""
-    if answer.abstain_reason is None:
-        return ""
-    return f"\n\n{_said(answer)}" if said.strip() else _said(answer)
-
-
-def _said(answer: Answer) -> str:
-    """The answer, or the abstention with the closest passages."""
-    hint = closest_text([(each.hit.key.vault_path, each.quote) for each in answer.closest])
-    return f"{answer.text}\n\n{hint}" if hint else answer.text
 
 
 def _finish_reason(answer: Answer) -> str:

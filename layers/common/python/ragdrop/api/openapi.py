@@ -26,6 +26,12 @@ MORE = {
     "/v1/chat/completions": ("NOT_FOUND", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND", "GENERATION_ERROR"),
     "/v1/embeddings": ("NOT_FOUND", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND"),
     "/v1/models/{model}": ("NOT_FOUND",),
+    "/knowledgebases/{knowledge_base}/retrieve": ("NOT_FOUND", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND"),
+    "/rerank": ("NOT_FOUND",),
+    **dict.fromkeys(
+        ("/retrieveAndGenerate", "/retrieveAndGenerateStream"),
+        ("NOT_FOUND", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND", "GENERATION_ERROR"),
+    ),
     "/answers/{answer_id}": ("NOT_FOUND",),
     "/answers/{answer_id}/feedback": ("NOT_FOUND",),
     "/documents/{vault}/{path}": ("DOCUMENT_NOT_FOUND", "DOCUMENT_TOO_LARGE"),
@@ -78,6 +84,11 @@ PARAMETERS = {
 """What parameters of routes mean, by name."""
 _DOCUMENT = {"request_id": "6f9c2a1e", "vault": "team", "path": "notes/pump.md", "key": "acme/team/notes/pump.md"}
 
+_BASE = {"type": "KNOWLEDGE_BASE", "knowledgeBaseConfiguration": {"knowledgeBaseId": "ZKFSFUG3QO"}}
+_ASKED = {"input": {"text": "How long are backups available?"}, "retrieveAndGenerateConfiguration": _BASE}
+_SOURCE = {"type": "TEXT", "textDocument": {"text": "Backups are available for 35 days."}}
+_PASSAGES = {"vectorSearchConfiguration": {"numberOfResults": 3}}
+
 EXAMPLES: dict[str, dict[str, Any]] = {
     "POST /search": {"request": {"query": "How long are backups available?", "vaults": ["team"], "limit": 3}},
     "POST /ask": {"request": {"query": "How long are backups available?", "style": "brief"}},
@@ -91,6 +102,18 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "sources": [{"id": "pump.md", "text": "The pump is red. It holds 7 litres."}],
         }
     },
+    "POST /knowledgebases/{knowledge_base}/retrieve": {
+        "request": {"retrievalQuery": {"text": "How long are backups available?"}, "retrievalConfiguration": _PASSAGES}
+    },
+    "POST /rerank": {
+        "request": {
+            "queries": [{"type": "TEXT", "textQuery": {"text": "How long are backups available?"}}],
+            "sources": [{"type": "INLINE", "inlineDocumentSource": _SOURCE}],
+            "rerankingConfiguration": {"type": "BEDROCK_RERANKING_MODEL", "bedrockRerankingConfiguration": {}},
+        }
+    },
+    "POST /retrieveAndGenerate": {"request": _ASKED},
+    "POST /retrieveAndGenerateStream": {"request": _ASKED},
     "POST /app/sign-in": {"request": {"code": "Zb1pYV8mH3cN0qk6t2rXw9uLs4aJdEfG7hI5oPyQvTM"}},
     "POST /answers/{answer_id}/feedback": {"request": {"kind": "wrong", "text": "team/notes/backup.md says 35 days"}},
     "POST /uploads": {"request": {"vault": "team", "path": "handbook.pdf", "media_type": "application/pdf"}},
@@ -268,7 +291,7 @@ def _error_schema(*, openai: bool) -> dict[str, Any]:
         "type": "object",
         "title": OPENAI_ERROR if openai else ERROR,
         "description": "The body of every error.",
-        "properties": {"error": error},
+        "properties": {"error": error, "message": {"type": "string", "description": "On Bedrock's routes: the same."}},
         "required": ["error"],
     }
 

@@ -227,7 +227,8 @@ class Question:
 
     `max_context_tokens` is for the whole context; `calls` of a chat model condensed the question of a conversation.
     `answer_anyway` asks for an answer from what is nearest, whether or not it seems to answer.  `turns` are what the
-    question follows up, the oldest first; empty where it stands alone.
+    question follows up, the oldest first; empty where it stands alone.  `answer_id` is that of its receipt, where it
+    must be known before there is an answer.
     """
 
     query: Query
@@ -239,6 +240,7 @@ class Question:
     answer_anyway: bool = False
     calls: tuple[ModelCall, ...] = ()
     turns: tuple[Turn, ...] = ()
+    answer_id: str | None = None
 
 
 RECEIPT_AGE_S = 30 * 86_400

@@ -255,7 +255,12 @@ class Filters:
     promotion_levels: tuple[PromotionLevel, ...] = ()
     date_from: str | None = None
     date_to: str | None = None
-    attributes: dict[str, str] = field(default_factory=dict)
+    attributes: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def alternatives(self) -> list[tuple[str, tuple[str, ...]]]:
+        """The attributes that are asked for, each with the values of which a document has one."""
+        return [(name, (each,) if isinstance(each, str) else each) for name, each in self.attributes.items()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class Query:
     # date_from, date_to: ISO 8601, both included
     date_from: str | None = None
     date_to: str | None = None
-    attributes: dict[str, str] = field(default_factory=dict)
+    attributes: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     min_promotion_level: PromotionLevel | None = None
     include_critical: bool = True
     follow_links: bool = True

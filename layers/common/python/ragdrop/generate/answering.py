@@ -20,7 +20,7 @@ from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import asks, is_english
 from ragdrop.domain.models import log_odds
 from ragdrop.domain.retrieval import FoundDocument, Reranking, Retrieval
-from ragdrop.errors import DependencyError
+from ragdrop.errors import DependencyError, InvalidParamsError, NotFoundError
 from ragdrop.ports.model_services import Reader, Reading
 
 logger = logging.getLogger(__name__)
@@ -177,6 +177,21 @@ class ReadQuestion:
         read = self(question, Retrieval(list(documents), len(documents), None, {}), deadline)
         answers = bool(read.passages) and read.passages[0].worth >= max(read.least, self._scale.least_found)
         return read.ordered(documents) if answers else []
+
+    def scores(self, query: str, texts: Sequence[str], deadline: Deadline) -> list[float]:
+        """Of each text the probability that it is relevant to *query*, as a Reranker gives them.
+
+        Raises:
+            NotFoundError: There is no reader.
+            InvalidParamsError: *query* is in a language that it does not read.
+            DependencyError: It did not answer.
+        """
+        if self._reader is None:
+            raise NotFoundError("there is no model that reranks: READER_URL or RERANK_URL names one")
+        if not self.reads(query):
+            message = "the reader reads English alone, and the question is in another language"
+            raise InvalidParamsError(message, field="query", value=None, allowed=["en"])
+        return [reading.relevance for reading in self._reader.read([(query, text) for text in texts], deadline)]
 
     def _weighed(self, hit: Hit, reading: Reading, relevance: float | None) -> ReadPassage:
         odds = [log_odds(each) for each in (reading.answerable, reading.relevance, relevance or UNKNOWN)]

@@ -67,7 +67,7 @@ class StoreReceipts:
         """The answer with the id of its receipt; with a warning instead if the receipt could not be stored."""
         now_s = self._clock()
         expires_at_s = int(now_s) + RECEIPT_AGE_S
-        receipt_id = uuid.uuid4().hex
+        receipt_id = question.answer_id or uuid.uuid4().hex
         body = {
             "answer_id": receipt_id,
             "created_at": rfc3339(now_s, precision="milliseconds"),  # `ragdrop diff` asks as of then

@@ -54,11 +54,7 @@ def ask_router(ask: AskPart, condense: Callable[[], CondenseConversation], calle
         once checked), then `done` with the whole answer, or `error`.
         """
         start = time.perf_counter()
-        question = question_of(body)
-        if body.history:
-            condensed = condense()(turns_of(body), deadline)
-            query = replace(question.query, text=condensed.text)
-            question = replace(question, query=query, calls=condensed.calls, turns=condensed.turns)
+        question = understood(body, condense, deadline)
         request.state.asked = question.query.text
         if not body.stream:
             return ask_response(ask()(question, who, deadline), request, start)
@@ -67,6 +63,16 @@ def ask_router(ask: AskPart, condense: Callable[[], CondenseConversation], calle
         return EventStream(events(itertools.chain([first], stream), request, start))
 
     return router
+
+
+def understood(body: AskRequest, condense: Callable[[], CondenseConversation], deadline: Deadline) -> Question:
+    """The domain's question of a request, so that it can be understood without its conversation."""
+    question = question_of(body)
+    if not body.history:
+        return question
+    condensed = condense()(turns_of(body), deadline)
+    query = replace(question.query, text=condensed.text)
+    return replace(question, query=query, calls=condensed.calls, turns=condensed.turns)
 
 
 def answer(ask: ObservedAsk, body: AskRequest, request: Request, who: Caller, deadline: Deadline) -> AskResponse:

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from ragdrop import __version__
 from ragdrop.api.edge import Authenticate, RequestDeadline
+from ragdrop.api.shapes.knowledge_base_shapes import knowledge_base_id
 from ragdrop.api.shapes.operation_shapes import (
     CanariesResponse,
     CanaryShape,
@@ -157,7 +158,7 @@ def vaults_router(vaults: Callable[[], ReadVaults], caller: Authenticate) -> API
         found = vaults()(who, after=cursor, limit=limit)
         return VaultList(
             request_id=request.state.request_id,
-            vaults=[VaultShape(**asdict(each)) for each in found],
+            vaults=[VaultShape(**asdict(each), knowledge_base_id=knowledge_base_id(each.name)) for each in found],
             cursor=found[-1].name if len(found) == limit else None,
         )
 

@@ -38,6 +38,7 @@ from ragdrop.domain.answers import (
     citation_fields,
     sentence_fields,
 )
+from ragdrop.domain.chunks import Hit
 from ragdrop.domain.documents import PromotionLevel
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 MAX_ANSWER_CHARACTERS = 20_000
 MAX_SOURCES = 50
+MAX_METADATA_KEY = 100  # characters, as Bedrock's model of the service has it
 MAX_SOURCE_CHARACTERS = 500_000  # of all sources together
 
 Marker = Annotated[int, Field(description="The [n] in the answer, from 1 in the order of the text.")]
@@ -378,7 +380,9 @@ def bedrock_citations(answer: Answer) -> list[dict[str, Any]]:
                 "textResponsePart": {"text": claim.text, "span": {"start": claim.start, "end": claim.end}}
             },
             "retrievedReferences": [
-                _bedrock_reference(citation) for citation in citations if citation.status in STANDING
+                bedrock_reference(each.hit, each.bucket, each.quote, each.start, each.end)
+                for each in citations
+                if each.status in STANDING
             ],
         }
         for claim, citations in cited_claims(answer)
@@ -394,18 +398,26 @@ def cited_claims(answer: Answer) -> Iterator[tuple[CheckedSentence, list[Citatio
             yield claim, [citation for _, citation in zip(claim.markers, left, strict=False)]
 
 
-def _bedrock_reference(citation: Citation) -> dict[str, Any]:
-    hit = citation.hit
+def bedrock_reference(hit: Hit, bucket: str, text: str, start: int, end: int) -> dict[str, Any]:
+    """A passage as Bedrock shows what it retrieved; its metadata has the names by which a search is filtered."""
+    facts, uri = hit.facts, f"s3://{bucket}/{hit.key.s3_key}"
+    metadata = {
+        **{name: value for name, value in facts.attributes.items() if 0 < len(name) <= MAX_METADATA_KEY},
+        "x-amz-bedrock-kb-source-uri": uri,
+        "x-amz-bedrock-kb-chunk-id": hit.chunk_id,
+        "x-amz-bedrock-kb-document-page-number": hit.chunk.page,
+        "vault": hit.key.vault,
+        "path": hit.key.path,
+        **{name: getattr(facts, name) for name in ("title", "version_id", "doc_type", "content_type", "category")},
+        **{name: getattr(facts, name) for name in ("session_id", "date", "promotion_level")},
+        "tags": list(facts.tags) or None,
+        "start": start,
+        "end": end,
+    }
     return {
-        "content": {"type": "TEXT", "text": citation.quote},
-        "location": {"type": "S3", "s3Location": {"uri": f"s3://{citation.bucket}/{hit.key.s3_key}"}},
-        "metadata": {
-            "x-amz-bedrock-kb-source-uri": f"s3://{citation.bucket}/{hit.key.s3_key}",
-            "x-amz-bedrock-kb-chunk-id": hit.chunk_id,
-            "version_id": hit.facts.version_id,
-            "start": citation.start,
-            "end": citation.end,
-        },
+        "content": {"type": "TEXT", "text": text},
+        "location": {"type": "S3", "s3Location": {"uri": uri}},
+        "metadata": {name: value for name, value in metadata.items() if value is not None},
     }
 
 

@@ -226,6 +226,7 @@ class VaultShape(BaseModel):
     """A vault and what it holds."""
 
     name: str = Field(description="Its name.")
+    knowledge_base_id: str = Field(description="The id by which clients of Bedrock's knowledge bases name it.")
     documents: dict[str, int] = Field(description="Documents by `status`, without the deleted.")
     chunks: int | None = Field(description="Chunks of its live documents; null while that is not known.")
     last_change: str | None = Field(description="When one of its documents changed last, RFC 3339.")

@@ -40,9 +40,15 @@ def _moment(value: str) -> str:
         raise ValueError("a day (2026-01-31) or a time (2026-01-31T10:00:00Z) of RFC 3339 is expected") from None
 
 
-def _plain(value: dict[str, str | int | float | bool]) -> dict[str, str | int | float | bool]:
-    if any(not name or len(name) > 1_000 or len(str(each)) > 1_000 for name, each in value.items()):
+Plain = str | int | float | bool
+
+
+def _plain(value: dict[str, Plain | list[Plain]]) -> dict[str, Plain | list[Plain]]:
+    each = [text for named in value.values() for text in (named if isinstance(named, list) else [named])]
+    if any(not 0 < len(name) <= 1_000 for name in value) or any(len(str(text)) > 1_000 for text in each):
         raise ValueError("names have 1 to 1,000 characters, values at most 1,000")
+    if any(named == [] or (isinstance(named, list) and len(named) > MAX_NAMES) for named in value.values()):
+        raise ValueError(f"a list of alternatives has 1 to {MAX_NAMES} values")
     return value
 
 
@@ -63,7 +69,7 @@ Moment = Annotated[
     AfterValidator(_moment),
     Field(json_schema_extra={"pattern": r"^\d{4}-\d{2}-\d{2}(T.+)?$"}, examples=["2026-01-31"]),
 ]
-Attributes = Annotated[dict[str, str | int | float | bool], Field(max_length=20), AfterValidator(_plain)]
+Attributes = Annotated[dict[str, Plain | list[Plain]], Field(max_length=20), AfterValidator(_plain)]
 
 
 class SearchRequest(BaseModel):
@@ -102,7 +108,7 @@ class SearchRequest(BaseModel):
     session_id: Words = Field(default=[], description="Only documents of these sessions.")
     date_from: Moment | None = Field(default=None, description="Only documents dated then or later.")
     date_to: Moment | None = Field(default=None, description="Only documents dated then or earlier; a day is whole.")
-    attributes: Attributes = Field(default={}, description="Only documents with exactly these values.")
+    attributes: Attributes = Field(default={}, description="Only documents with exactly these values; a list is ORed.")
     min_promotion_level: Annotated[PromotionLevel | None, BeforeValidator(in_lower_case)] = Field(
         default=None, description="Only this level and those above it."
     )
@@ -194,7 +200,10 @@ def query_of(body: SearchRequest) -> Query:
     same: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in body if name in names
     }
-    same["attributes"] = {name: written(value) for name, value in body.attributes.items()}
+    same["attributes"] = {
+        name: tuple(map(written, value)) if isinstance(value, list) else written(value)
+        for name, value in body.attributes.items()
+    }
     return Query(
         **same,
         text=body.query,

@@ -1,0 +1,276 @@
+"""Bedrock's knowledge bases: Retrieve, Rerank, RetrieveAndGenerate and its stream, for clients of AWS as they are."""
+
+import re
+import uuid
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Depends, Path, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ValidationError
+
+from ragdrop.api.edge import Authenticate, RequestDeadline, bedrock_error, shown_of_error
+from ragdrop.api.metadata_filters import MetadataFilter
+from ragdrop.api.routes.ask_routes import AskPart, understood
+from ragdrop.api.routes.search_routes import SearchPart
+from ragdrop.api.shapes.answer_shapes import bedrock_citations, bedrock_reference
+from ragdrop.api.shapes.knowledge_base_shapes import (
+    EVERYTHING,
+    GenerateRequest,
+    KnowledgeBaseShape,
+    RerankRequest,
+    RetrieveRequest,
+    SearchConfiguration,
+    knowledge_base_id,
+)
+from ragdrop.api.shapes.request_shapes import AskRequest, EarlierTurn, SearchRequest, query_of
+from ragdrop.api.streams import AWS_EVENT_STREAM, EventStream, aws_event, begun, left_to_say, whole_text
+from ragdrop.domain.answers import Answer, Question
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.retrieval import FoundChunk, FoundDocument
+from ragdrop.domain.tenants import Caller
+from ragdrop.errors import InvalidParamsError, NotFoundError, RagdropError
+from ragdrop.generate.ask import AskEvent
+from ragdrop.generate.prompt import CondenseConversation
+from ragdrop.generate.store_receipts import StoreReceipts
+from ragdrop.ports.search_services import Reranker
+from ragdrop.query.understand import MAX_LIMIT, visible_vaults
+from ragdrop.resilience.timing import noted_calls
+from ragdrop.tenants.directory import TenantDirectory
+
+SESSION_HEADER = "x-amzn-bedrock-knowledge-base-session-id"
+IGNORED_HEADER = "x-ragdrop-ignored"
+MOST_IGNORED = 20  # fields that are named in the header
+TURNS = 5  # of a session, that a question may follow up
+_ARN = re.compile(r"arn:aws[a-z-]*:bedrock:[a-z0-9-]*:[0-9]*:knowledge-base/")
+_FIELD = re.compile(r"[\w.\-]{1,200}", re.ASCII)
+
+Own = TypeVar("Own", bound=BaseModel)
+
+
+class KnowledgeBases:
+    """The vaults of a caller as knowledge bases."""
+
+    def __init__(self, directory: TenantDirectory, bucket: str) -> None:
+        self._directory = directory
+        self.bucket = bucket
+
+    def searched(self, caller: Caller, given: str, search: SearchConfiguration) -> dict[str, Any]:
+        """The fields of a request that ask the knowledge base *given* as *search* says.
+
+        *given* is a vault's id, an ARN that ends with it, `EVERYTHING`, or a vault's name.
+
+        Raises:
+            NotFoundError: There is no such vault for *caller*.
+            InvalidParamsError: The filter does not map onto a search.
+        """
+        tenant = self._directory.tenant(caller.tenant)
+        vaults = visible_vaults(tenant.vaults, caller.vaults) if tenant else ()
+        found = self._vault(_ARN.sub("", given), vaults)
+        fields: dict[str, Any] = {} if found is None else {"vaults": [found]}
+        if search.filter is not None:
+            root = f"s3://{self.bucket}/{caller.tenant}/"
+            of = MetadataFilter(root, vaults if found is None else [found])
+            fields = dict(of.within(fields, search.filter))
+        return fields
+
+    @staticmethod
+    def _vault(name: str, vaults: Sequence[str]) -> str | None:
+        """The vault that *name* names; None for all."""
+        if name == EVERYTHING:
+            return None
+        named = {**{vault: vault for vault in vaults}, **{knowledge_base_id(vault): vault for vault in vaults}}
+        if name not in named:
+            message = f"there is no knowledge base {name[:80]!r}: GET /vaults lists the ids of vaults"
+            raise NotFoundError(message, field="knowledgeBaseId", value=name[:80])
+        return named[name]
+
+
+def retrieve_router(
+    search: SearchPart, reranker: Callable[[], Reranker], bases: KnowledgeBases, caller: Authenticate
+) -> APIRouter:
+    """`Retrieve` and `Rerank`; *search* and *reranker* are called at the first request."""
+    router = APIRouter(tags=["bedrock"])
+
+    @router.post("/knowledgebases/{knowledge_base:path}/retrieve", summary="Retrieve passages, as Bedrock does")
+    def post_retrieve(
+        body: RetrieveRequest,
+        who: Annotated[Caller, Depends(caller)],
+        deadline: RequestDeadline,
+        knowledge_base: Annotated[str, Path(description="A vault's id, as `GET /vaults` lists it, or its ARN.")],
+    ) -> JSONResponse:
+        """The passages that answer a question, in the shapes of Bedrock's `Retrieve`."""
+        asked = body.retrieval_configuration.search
+        first, results = int(body.next_token or 0), asked.results
+        fields = bases.searched(who, knowledge_base, asked)
+        limit = min(MAX_LIMIT, first + results)
+        wanted = _valid(
+            SearchRequest,
+            **fields,
+            query=body.retrieval_query.text,
+            limit=limit,
+            rerank=asked.rerank,
+            min_relevance=0,
+            include_critical=False,
+            follow_links=False,
+            expand="neighbours",
+        )
+        found = search()(query_of(wanted), who, deadline)
+        if found.cause is not None:
+            raise found.cause
+        passages = passages_of(found.documents)
+        shown: dict[str, Any] = {
+            "retrievalResults": [_result(each, bases.bucket) for each in passages[first : first + results]]
+        }
+        if len(passages) > first + results or found.total_matches > limit < MAX_LIMIT:
+            shown["nextToken"] = str(first + results)
+        return JSONResponse(shown, headers=_ignored(body))
+
+    @router.post("/rerank", summary="Order texts, as Bedrock does")
+    def post_rerank(
+        body: RerankRequest, request: Request, who: Annotated[Caller, Depends(caller)], deadline: RequestDeadline
+    ) -> JSONResponse:
+        """Order texts by how relevant they are to a question, in the shapes of Bedrock's `Rerank`."""
+        texts = [each.inline_document_source.read for each in body.sources]
+        with noted_calls() as calls:
+            scores = reranker().scores(body.queries[0].text_query.text, texts, deadline)
+        if calls and request.app.state.observe is not None:
+            request.app.state.observe().note_calls(who, calls)
+        order = sorted(range(len(texts)), key=lambda place: -scores[place])
+        most = body.reranking_configuration.bedrock_reranking_configuration.number_of_results or len(texts)
+        results = [{"index": place, "relevanceScore": scores[place]} for place in order[:most]]
+        return JSONResponse({"results": results}, headers=_ignored(body))
+
+    return router
+
+
+def generate_router(
+    ask: AskPart,
+    condense: Callable[[], CondenseConversation],
+    receipts: Callable[[], StoreReceipts],
+    bases: KnowledgeBases,
+    caller: Authenticate,
+) -> APIRouter:
+    """`RetrieveAndGenerate`, whole and streamed."""
+    router = APIRouter(tags=["bedrock"])
+
+    def question_of(body: GenerateRequest, who: Caller, deadline: Deadline) -> Question:
+        asked = body.retrieve_and_generate_configuration.knowledge_base_configuration
+        search = asked.retrieval_configuration.search
+        wanted = _valid(
+            AskRequest,
+            **bases.searched(who, asked.knowledge_base_id, search),
+            query=body.input.text,
+            limit=min(MAX_LIMIT, search.results) if search.number_of_results else None,
+            session=body.session_id,
+            history=_session(receipts(), who, body.session_id, deadline) if body.session_id else [],
+        )
+        return replace(understood(wanted, condense, deadline), answer_id=uuid.uuid4().hex)
+
+    @router.post("/retrieveAndGenerate", summary="Answer a question, as Bedrock does")
+    def post_generate(
+        body: GenerateRequest, who: Annotated[Caller, Depends(caller)], deadline: RequestDeadline
+    ) -> JSONResponse:
+        """An answer with checked citations, in the shapes of Bedrock's `RetrieveAndGenerate`.
+
+        `sessionId` is the id of the answer's receipt: a question that gives it back follows this one up.
+        """
+        question = question_of(body, who, deadline)
+        answer = ask()(question, who, deadline)
+        shown = {
+            "sessionId": question.answer_id,
+            "output": {"text": whole_text(answer)},
+            "citations": bedrock_citations(answer),
+        }
+        return JSONResponse(shown, headers=_ignored(body))
+
+    @router.post(
+        "/retrieveAndGenerateStream",
+        summary="Answer a question by events, as Bedrock does",
+        response_model=None,
+        responses={200: {"content": {AWS_EVENT_STREAM: {}}, "description": "Events `output`, then `citation`."}},
+    )
+    def post_generate_stream(
+        body: GenerateRequest, who: Annotated[Caller, Depends(caller)], deadline: RequestDeadline
+    ) -> EventStream:
+        """The same as AWS's event stream: text as it comes, then the citations of the whole answer."""
+        question = question_of(body, who, deadline)
+        stream = begun(ask().stream(question, who, deadline))
+        headers = {SESSION_HEADER: str(question.answer_id), **_ignored(body)}
+        return EventStream(_events(stream), media_type=AWS_EVENT_STREAM, waiting=_output(""), headers=headers)
+
+    return router
+
+
+def _valid(kind: type[Own], **fields: Any) -> Own:
+    """A request of ragdrop's own, with its limits. Raises InvalidParamsError: it is over one of them."""
+    try:
+        return kind(**fields)
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        field = ".".join(map(str, first["loc"])) or "body"
+        message = f"{field}: {first['msg'][:1].lower()}{first['msg'][1:]}"
+        raise InvalidParamsError(message, field=field, value=None, allowed=None) from exc
+
+
+def _session(receipts: StoreReceipts, who: Caller, session: str, deadline: Deadline) -> list[EarlierTurn]:
+    """The last turns of the conversation that ends with the answer of the id *session*, the oldest first."""
+    turns: list[EarlierTurn] = []
+    following: str | None = session
+    while following and len(turns) < TURNS:
+        try:
+            body = receipts.read(who, following, deadline).body
+        except NotFoundError as exc:
+            if not turns:
+                message = f"sessionId: there is no session {session[:80]!r}; the first question has none"
+                raise InvalidParamsError(message, field="sessionId", value=session[:80], allowed=None) from exc
+            break
+        turns.append(EarlierTurn(question=body["question"], answer=body["answer"][:20_000]))
+        following = body["request"].get("session")
+    return turns[::-1]
+
+
+def passages_of(documents: list[FoundDocument]) -> list[FoundChunk]:
+    """The best passage of each document in the order of the documents, then the others by their scores.
+
+    So the first passages are the same, whatever number is asked for.
+    """
+    firsts = [document.chunks[0] for document in documents if document.chunks]
+    others = [chunk for document in documents for chunk in document.chunks[1:]]
+    return [*firsts, *sorted(others, key=lambda chunk: -(chunk.score or 0.0))]
+
+
+def _result(passage: FoundChunk, bucket: str) -> dict[str, Any]:
+    chunk = passage.hit.chunk
+    shown = bedrock_reference(passage.hit, bucket, chunk.in_context, chunk.start, chunk.end)
+    return shown if passage.score is None else {**shown, "score": passage.score}
+
+
+def _ignored(body: KnowledgeBaseShape) -> dict[str, str]:
+    """The header that names what was given and is not read."""
+    names = [name for name in body.ignored() if _FIELD.fullmatch(name)]
+    return {IGNORED_HEADER: ", ".join(names[:MOST_IGNORED])} if names else {}
+
+
+def _events(stream: Iterator[AskEvent]) -> Generator[bytes, None, None]:
+    """The events of *stream*; an error that comes on the way is the last of them."""
+    said = ""
+    try:
+        for event in stream:
+            if isinstance(event, str):
+                said += event
+                yield _output(event)
+            elif isinstance(event, Answer):
+                if rest := left_to_say(event, said):
+                    yield _output(rest)
+                for citation in bedrock_citations(event):
+                    yield aws_event("event", "citation", {"citation": citation, **citation})
+    except RagdropError as exc:
+        name = bedrock_error(exc.code)
+        message, _ = shown_of_error(exc)
+        yield aws_event("exception", name[:1].lower() + name[1:], {"message": message})
+
+
+def _output(text: str) -> bytes:
+    return aws_event("event", "output", {"text": text})
