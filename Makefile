@@ -61,7 +61,7 @@ PYTEST = RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bi
 test: setup ## tests of every kind, live stacks included; eight minutes on two cores
 	@$(PYTEST) -n 3 -m "not long"
 
-test-rest: setup .local/env/peer-langchain/.ready .local/env/peer-llama_index/.ready .local/adapter/.ready ## what "make test" leaves out: stacks with other settings, outages, large files, planted bugs
+test-rest: setup .local/env/peer-langchain/.ready .local/env/peer-llama_index/.ready .local/env/bedrock-clients/.ready .local/adapter/.ready ## what "make test" leaves out: stacks with other settings, outages, large files, planted bugs
 	@$(PYTEST) -n 3 -m long
 
 test-all: test test-rest ## both, half an hour
@@ -179,6 +179,7 @@ lock: .venv/.uv ## resolve every requirements file again
 	@$(COMPILE) --upgrade --no-deps requirements/reader-nodeps.in -o requirements/reader-nodeps.txt
 	@$(COMPILE) --upgrade requirements/multilingual.in -o requirements/multilingual.txt
 	@$(COMPILE) --upgrade requirements/ocr.in -o requirements/ocr.txt
+	@$(COMPILE) --upgrade requirements/bedrock-clients.in -o requirements/bedrock-clients.txt
 	@$(COMPILE) --upgrade requirements/plots.in -o requirements/plots.txt
 	@$(COMPILE) --upgrade requirements/load.in -o requirements/load.txt
 	@$(COMPILE) --upgrade requirements/schemathesis.in -o requirements/schemathesis.txt

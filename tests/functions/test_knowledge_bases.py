@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
+import httpx
 import pytest
 from botocore.exceptions import ClientError, EventStreamError
 
@@ -30,6 +33,7 @@ from tests.functions.agent_runtime import (
     names,
     retrieve,
 )
+from tests.functions.conftest import Deployment, LocalContext
 from tests.served import served
 from tests.world import World
 
@@ -434,3 +438,37 @@ def test_a_stream_that_fails_on_the_way_ends_with_an_exception_of_the_model(worl
         world.chat.break_after = None
 
     assert caught.value.response["Error"]["Code"] == "dependencyFailedException"
+
+
+def test_a_vault_is_listed_with_the_id_that_names_it(client: Any, world: World, url: str) -> None:
+    headers = {"x-api-key": key_of(world, "reader")}
+    listed = httpx.get(f"{url}/vaults", headers=headers, trust_env=False).json()["vaults"]
+
+    ids = {vault["name"]: vault["knowledge_base_id"] for vault in listed}
+    assert ids == {"team": TEAM, "ops": OPS}
+    assert {each["metadata"]["vault"] for each in retrieve(client, ids["ops"])["retrievalResults"]} == {"ops"}
+
+
+def test_a_key_in_a_header_counts_before_credentials_of_aws(world: World, url: str) -> None:
+    key = key_of(world, "reader")
+    with agent_runtime(url, "a-session-of-aws") as client:
+        client.meta.events.register(
+            "before-sign.bedrock-agent-runtime", lambda request, **_: request.headers.add_header("x-api-key", key)
+        )
+
+        assert names(retrieve(client)) == ["fan.md", "pump.md"]
+
+
+def test_a_function_behind_the_gateway_gives_the_messages_of_a_stream_as_bytes(
+    deployment: Deployment, client: Any
+) -> None:
+    deployment.put_object("demo/team/pump.md", "# Pump\n\nThe pump's code is QX-5521.")
+    deployment.chat.reply = REPLY
+    event = deployment.event("ask", path="/retrieveAndGenerateStream", body=json.dumps(asked()))
+
+    response = deployment.handlers["generate"].handler(event, LocalContext())
+
+    raw = base64.b64decode(response["body"])
+    assert (response["statusCode"], response["isBase64Encoded"]) == (200, True)
+    assert event_problems(client, raw) == []
+    assert b"QX-5521" in raw

@@ -105,7 +105,7 @@ def retrieve_router(
         first, results = int(body.next_token or 0), asked.results
         fields = bases.searched(who, knowledge_base, asked)
         limit = min(MAX_LIMIT, first + results)
-        wanted = _valid(
+        request_body = _valid(
             SearchRequest,
             **fields,
             query=body.retrieval_query.text,
@@ -116,7 +116,7 @@ def retrieve_router(
             follow_links=False,
             expand="neighbours",
         )
-        found = search()(query_of(wanted), who, deadline)
+        found = search()(query_of(request_body), who, deadline)
         if found.cause is not None:
             raise found.cause
         passages = passages_of(found.documents)
@@ -158,7 +158,7 @@ def generate_router(
     def question_of(body: GenerateRequest, who: Caller, deadline: Deadline) -> Question:
         asked = body.retrieve_and_generate_configuration.knowledge_base_configuration
         search = asked.retrieval_configuration.search
-        wanted = _valid(
+        request_body = _valid(
             AskRequest,
             **bases.searched(who, asked.knowledge_base_id, search),
             query=body.input.text,
@@ -166,7 +166,7 @@ def generate_router(
             session=body.session_id,
             history=_session(receipts(), who, body.session_id, deadline) if body.session_id else [],
         )
-        return replace(understood(wanted, condense, deadline), answer_id=uuid.uuid4().hex)
+        return replace(understood(request_body, condense, deadline), answer_id=uuid.uuid4().hex)
 
     @router.post("/retrieveAndGenerate", summary="Answer a question, as Bedrock does")
     def post_generate(
@@ -236,9 +236,9 @@ def passages_of(documents: list[FoundDocument]) -> list[FoundChunk]:
 
     So the first passages are the same, whatever number is asked for.
     """
-    firsts = [document.chunks[0] for document in documents if document.chunks]
+    best = [document.chunks[0] for document in documents if document.chunks]
     others = [chunk for document in documents for chunk in document.chunks[1:]]
-    return [*firsts, *sorted(others, key=lambda chunk: -(chunk.score or 0.0))]
+    return [*best, *sorted(others, key=lambda chunk: -(chunk.score or 0.0))]
 
 
 def _result(passage: FoundChunk, bucket: str) -> dict[str, Any]:
