@@ -8,8 +8,8 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import fields, replace
 
 from ragdrop.domain.chunks import (
     CandidateQuery,
@@ -200,6 +200,8 @@ def matches(filters: Filters, key: DocumentKey, facts: Facts) -> bool:
     >>> matches(Filters(date_to="2024-05-01"), DocumentKey("acme", "team", "a.md"), facts)
     True
     """
+    if filters.excluded is not None and any(matches(each, key, facts) for each in _apart(filters.excluded)):
+        return False
     pairs = (
         (key.vault, filters.vaults),
         (facts.doc_type, filters.doc_types),
@@ -216,6 +218,16 @@ def matches(filters: Filters, key: DocumentKey, facts: Facts) -> bool:
         and (filters.date_from is None or (facts.date is not None and facts.date >= filters.date_from))
         and (filters.date_to is None or (facts.date is not None and _until(facts.date, filters.date_to)))
     )
+
+
+def _apart(filters: Filters) -> Iterator[Filters]:
+    """Filters of one field each, that together name what *filters* name."""
+    for each in fields(filters):
+        value = getattr(filters, each.name)
+        if each.name == "attributes":
+            yield from (Filters(attributes={name: values}) for name, values in filters.alternatives)
+        elif value:
+            yield Filters(**{each.name: value})
 
 
 def _until(date: str, last: str) -> bool:

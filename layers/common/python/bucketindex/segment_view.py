@@ -205,7 +205,9 @@ class SegmentView:
         groups = groups_of(filters, self._vaults if folders else (), self._dates if dated else ())
         tenant = self.index.tenant
         without = sorted(revision_facet(k.vault, k.path, r) for k, r in query.without if k.tenant == tenant)
-        return FacetFilter(tuple(groups), tuple(without), hidden_of(query, self._stated))
+        excluded = groups_of(filters.excluded, self._vaults, ()) if filters.excluded else []
+        unlike = tuple((name, ()) for group in excluded for name in group)
+        return FacetFilter(tuple(groups), tuple(without), (*hidden_of(query, self._stated), *unlike))
 
     def _without(self, segment: OpenSegment, facets: FacetFilter) -> set[int]:
         """Chunks that do not count: removed and replaced ones, and those of revisions that the query excludes."""

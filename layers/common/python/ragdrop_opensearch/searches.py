@@ -51,7 +51,19 @@ def filter_clause(
 
     Groups that files state are not in the mapping: who reads the heads leaves those files out.
     """
-    clauses: list[Clause] = [{"term": {"tenant": tenant}}]
+    excluded = _clauses(filters.excluded) if filters.excluded is not None else []
+    found: Clause = {"bool": {"filter": [{"term": {"tenant": tenant}}, *_clauses(filters)]}}
+    if without:
+        dropped = sorted(revision_term(key, revision) for key, revision in without if key.tenant == tenant)
+        excluded.append({"terms": {"document_revision": dropped}})
+    for each in hidden:
+        inside = {"filter": [_folder(each.folder)], "must_not": [_folder(folder) for folder in each.but]}
+        excluded.append({"bool": {name: clauses for name, clauses in inside.items() if clauses}})
+    return found if not excluded else {"bool": {**found["bool"], "must_not": excluded}}
+
+
+def _clauses(filters: Filters) -> list[Clause]:
+    """A clause for each field of *filters*."""
     asked: dict[str, Sequence[str]] = {
         "vault": filters.vaults,
         "doc_type": filters.doc_types,
@@ -61,7 +73,9 @@ def filter_clause(
         "session_id": filters.session_ids,
         "promotion_level": filters.promotion_levels,
     }
-    clauses += [{"terms": {name: [term(value) for value in values]}} for name, values in asked.items() if values]
+    clauses: list[Clause] = [
+        {"terms": {name: [term(value) for value in values]}} for name, values in asked.items() if values
+    ]
     if filters.folders:
         clauses.append(_any([_folder(folder) for folder in filters.folders]))
     if filters.date_from is not None or filters.date_to is not None:
@@ -70,15 +84,7 @@ def filter_clause(
         {"terms": {"attributes": [attribute_term(name, value) for value in values]}}
         for name, values in filters.alternatives
     ]
-    found: Clause = {"bool": {"filter": clauses}}
-    excluded: list[Clause] = []
-    if without:
-        dropped = sorted(revision_term(key, revision) for key, revision in without if key.tenant == tenant)
-        excluded.append({"terms": {"document_revision": dropped}})
-    for each in hidden:
-        inside = {"filter": [_folder(each.folder)], "must_not": [_folder(folder) for folder in each.but]}
-        excluded.append({"bool": {name: clauses for name, clauses in inside.items() if clauses}})
-    return found if not excluded else {"bool": {**found["bool"], "must_not": excluded}}
+    return clauses
 
 
 def date_range(first: str | None, last: str | None) -> dict[str, str]:

@@ -163,6 +163,7 @@ def generate_router(
             **bases.searched(who, asked.knowledge_base_id, search),
             query=body.input.text,
             limit=min(MAX_LIMIT, search.results) if search.number_of_results else None,
+            **({"include_critical": False, "follow_links": False} if search.filter is not None else {}),
             session=body.session_id,
             history=_session(receipts(), who, body.session_id, deadline) if body.session_id else [],
         )

@@ -69,7 +69,7 @@ class MetadataFilter:
     def _condition(self, operator: str, key: str, value: object) -> Mapping[str, Any]:
         values = _texts(operator, value)
         if operator in {"notEquals", "notIn"}:
-            _refuse(operator, "ragdrop filters by what documents state, and by nothing that they do not state")
+            return self._unlike(self._condition("in", key, values))
         if key == "date":
             return _dated(operator, values[0])
         if key in {SOURCE_URI, "path"}:
@@ -83,6 +83,15 @@ class MetadataFilter:
         if key in ONE_OF:
             return {ONE_OF[key]: values}
         return {"attributes": {key: values}}
+
+    def _unlike(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What lets through all but what *fields* do."""
+        if fields == NOTHING:
+            return {}
+        if "vaults" not in fields:
+            return {"exclude": fields}
+        others = [vault for vault in self.vaults if vault not in fields["vaults"]]
+        return {"vaults": others} if others else NOTHING
 
     def _placed(self, operator: str, key: str, values: Sequence[str]) -> Mapping[str, Any]:
         """Folders hold what lies in them, and the one document that they name."""
@@ -150,6 +159,8 @@ def _both(one: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping[str, Any]
             found[field] = {**one[field], **other[field], **shared}
             if not all(shared.values()):
                 return NOTHING
+        elif field == "exclude":
+            found[field] = _joined(one[field], other[field])
         elif field in {"tags", "folders"}:
             _refuse("andAll", f"ragdrop takes alternatives of {field}, not two of them at once")
         else:
@@ -160,7 +171,7 @@ def _both(one: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping[str, Any]
 
 
 def _either(one: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What lets through what one of both does: fields, or attributes by their names.
+    """What lets through what one of both does.
 
     >>> _either({"tags": ["x"]}, {"tags": ["y"]})
     {'tags': ['x', 'y']}
@@ -169,12 +180,30 @@ def _either(one: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping[str, An
         return one
     if one == NOTHING:
         return other
-    if one.keys() == other.keys() == {"attributes"}:
-        return {"attributes": _either(one["attributes"], other["attributes"])}
-    if one.keys() != other.keys() or len(one) != 1 or one.keys() & {"date_from", "date_to"}:
+    keys = (
+        one["attributes"].keys() | other["attributes"].keys() if one.keys() == other.keys() == {"attributes"} else one
+    )
+    if (
+        one.keys() != other.keys()
+        or len(one) != 1
+        or len(keys) != 1
+        or one.keys() & {"date_from", "date_to", "exclude"}
+    ):
         _refuse("orAll", "ragdrop takes alternatives of one key, by equals, in, startsWith and listContains")
-    [field] = one
-    return {field: list(dict.fromkeys([*one[field], *other[field]]))}
+    return _joined(one, other)
+
+
+def _joined(one: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The values of both, by their names.
+
+    >>> _joined({"attributes": {"a": ["x"]}}, {"attributes": {"a": ["y"]}, "tags": ["z"]})
+    {'attributes': {'a': ['x', 'y']}, 'tags': ['z']}
+    """
+    found = {**one, **other}
+    for name in one.keys() & other.keys():
+        of, more = one[name], other[name]
+        found[name] = _joined(of, more) if isinstance(of, Mapping) else list(dict.fromkeys([*of, *more]))
+    return found
 
 
 def _shared(values: list[str], others: list[str]) -> list[str]:

@@ -242,7 +242,8 @@ class Filters:
     """What a chunk must match: fields are ANDed, the values of one field ORed, an empty field does not restrict.
 
     `date_from` and `date_to` compare the document's `date` as strings of ISO 8601, both ends included (a day as
-    `date_to` includes all times of that day); a document without a field that is asked for does not match.
+    `date_to` includes all times of that day); a document without a field that is asked for does not match.  Nor does
+    one that has any value of any field of `excluded`, which has no dates.
     """
 
     vaults: tuple[str, ...] = ()
@@ -256,6 +257,7 @@ class Filters:
     date_from: str | None = None
     date_to: str | None = None
     attributes: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    excluded: Filters | None = None
 
     @property
     def alternatives(self) -> list[tuple[str, tuple[str, ...]]]:

@@ -42,6 +42,7 @@ class Query:
     date_from: str | None = None
     date_to: str | None = None
     attributes: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    exclude: Mapping[str, Any] = field(default_factory=dict)  # as the API names it: documents with any of these values
     min_promotion_level: PromotionLevel | None = None
     include_critical: bool = True
     follow_links: bool = True

@@ -33,6 +33,7 @@ FILTERS = (
     "date_from",
     "date_to",
     "attributes",
+    "exclude",
     "min_promotion_level",
 )
 # Which stage a dependency serves, where the error does not say it.

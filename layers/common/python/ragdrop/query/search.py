@@ -485,6 +485,7 @@ def scopes_as_values(scopes: Sequence[Filters]) -> list[dict[str, Any]]:
 def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return [f"{one.vault or '*'}/{one.path}" if hasattr(one, "vault") else one for one in value]
+    value = scopes_as_values([value])[0] if isinstance(value, Filters) else value
     return dict(value) if isinstance(value, Mapping) else value
 
 

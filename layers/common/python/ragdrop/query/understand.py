@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Protocol
+from typing import Any, Protocol
 
 from ragdrop.domain.chunks import CHARACTERS_PER_TOKEN, Filters, Folder
 from ragdrop.domain.deadlines import FOLDERS, Deadline
@@ -124,6 +124,7 @@ def resolve_scopes(
             date_from=query.date_from,
             date_to=query.date_to,
             attributes=query.attributes,
+            excluded=_excluded(query.exclude, visible, doc_types) if query.exclude else None,
         ),
         tuple(dict.fromkeys(preferred))[:MAX_PREFERRED],
         limited,
@@ -148,6 +149,21 @@ def _spellings(asked: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
             )
         found += spelled
     return tuple(dict.fromkeys(found))
+
+
+def _excluded(given: Mapping[str, Any], visible: Sequence[str], doc_types: Sequence[str] | None) -> Filters:
+    """What documents must not have; a doc_type that there is not excludes nothing."""
+    asked = [each.casefold() for each in given.get("doc_types", ())]
+    named = {name: tuple(given.get(name, ())) for name in ("content_type", "category", "session_id", "tags", "folders")}
+    return Filters(
+        folders=tuple(_folder(folder, visible, "exclude.folders") for folder in named["folders"]),
+        doc_types=tuple(each for each in doc_types or given.get("doc_types", ()) if each.casefold() in asked),
+        content_types=named["content_type"],
+        categories=named["category"],
+        session_ids=named["session_id"],
+        tags=named["tags"],
+        attributes=given.get("attributes", {}),
+    )
 
 
 def _folder(folder: str, visible: Sequence[str], field: str) -> Folder:

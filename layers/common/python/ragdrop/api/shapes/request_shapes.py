@@ -72,6 +72,20 @@ Moment = Annotated[
 Attributes = Annotated[dict[str, Plain | list[Plain]], Field(max_length=20), AfterValidator(_plain)]
 
 
+class ExcludedValues(BaseModel):
+    """What documents must not have: any of these values."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    folders: list[Name] = Field(default=[], max_length=MAX_NAMES, description="Documents in these folders.")
+    doc_types: Words = Field(default=[], description="Documents of these types.")
+    content_type: Words = Field(default=[], description="Documents of these kinds.")
+    category: Words = Field(default=[], description="Documents of these categories.")
+    tags: Words = Field(default=[], description="Documents with one of these tags.")
+    session_id: Words = Field(default=[], description="Documents of these sessions.")
+    attributes: Attributes = Field(default={}, description="Documents with one of these values.")
+
+
 class SearchRequest(BaseModel):
     """A question to the documents; unknown fields are refused."""
 
@@ -109,6 +123,7 @@ class SearchRequest(BaseModel):
     date_from: Moment | None = Field(default=None, description="Only documents dated then or later.")
     date_to: Moment | None = Field(default=None, description="Only documents dated then or earlier; a day is whole.")
     attributes: Attributes = Field(default={}, description="Only documents with exactly these values; a list is ORed.")
+    exclude: ExcludedValues | None = Field(default=None, description="No documents with one of these values.")
     min_promotion_level: Annotated[PromotionLevel | None, BeforeValidator(in_lower_case)] = Field(
         default=None, description="Only this level and those above it."
     )
@@ -200,10 +215,10 @@ def query_of(body: SearchRequest) -> Query:
     same: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in body if name in names
     }
-    same["attributes"] = {
-        name: tuple(map(written, value)) if isinstance(value, list) else written(value)
-        for name, value in body.attributes.items()
-    }
+    same["attributes"] = _as_written(body.attributes)
+    same["exclude"] = {name: value for name, value in body.exclude or () if value}
+    if "attributes" in same["exclude"]:
+        same["exclude"]["attributes"] = _as_written(same["exclude"]["attributes"])
     return Query(
         **same,
         text=body.query,
@@ -211,3 +226,10 @@ def query_of(body: SearchRequest) -> Query:
         categories=tuple(body.category),
         session_ids=tuple(body.session_id),
     )
+
+
+def _as_written(attributes: dict[str, Plain | list[Plain]]) -> dict[str, str | tuple[str, ...]]:
+    return {
+        name: tuple(map(written, value)) if isinstance(value, list) else written(value)
+        for name, value in attributes.items()
+    }
