@@ -19,7 +19,7 @@ from ragdrop.api.shapes.knowledge_base_shapes import EVERYTHING
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import ConflictError, DatabaseError, GenerationError, RateLimitedError
 from testing.memory_services import WordReader
-from tests.agent_world import key_of
+from tests.agent_world import eager_world, key_of
 from tests.functions.agent_runtime import (
     MODEL,
     OPS,
@@ -472,3 +472,17 @@ def test_a_function_behind_the_gateway_gives_the_messages_of_a_stream_as_bytes(
     assert (response["statusCode"], response["isBase64Encoded"]) == (200, True)
     assert event_problems(client, raw) == []
     assert b"QX-5521" in raw
+
+
+def test_an_answer_to_a_question_with_a_filter_stands_on_what_passes_it_alone() -> None:
+    world = eager_world()
+    world.put("team/ann.md", "---\nowner: ann\n---\n# Pump\n\nAnn's pump is red. See [[bob]].")
+    world.put("team/bob.md", "---\nowner: bob\npromotion_level: critical\n---\n# Bob\n\nBob's pump is green.")
+    only = {"vectorSearchConfiguration": {"filter": {"equals": {"key": "owner", "value": "ann"}}}}
+
+    with served(query_api(world.app)) as url, agent_runtime(url, key_of(world, "reader")) as client:
+        client.retrieve_and_generate(**asked("Which pump is red?", retrievalConfiguration=only))
+
+    shown = " ".join(message.content for message in world.chat.asked[-1])
+    assert "red" in shown
+    assert "green" not in shown
