@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -21,6 +21,7 @@ from ragdrop.domain.tenants import RIGHTS
 if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI
 
+    from ragdrop.api.knowledge_bases import Scores
     from ragdrop.app import App
 
 
@@ -109,12 +110,7 @@ def query_api(app: App) -> FastAPI:
                     lambda: app.generate.converse, lambda: app.generate.condense_conversation, directory, reader
                 ),
                 embeddings_router(lambda: app.ports.guarded_embedder, directory, reader),
-                retrieve_router(
-                    lambda: app.query.search,
-                    lambda: app.ports.guarded_reranker or app.ports.read_question,
-                    bases,
-                    reader,
-                ),
+                retrieve_router(lambda: app.query.search, lambda: _scores(app), bases, reader),
                 generate_router(
                     lambda: app.generate.ask,
                     lambda: app.generate.condense_conversation,
@@ -135,6 +131,14 @@ def query_api(app: App) -> FastAPI:
             ],
         )
     )
+
+
+def _scores(app: App) -> Scores:
+    """How texts are reranked: by the deployment's reranker, else by its reader."""
+    from ragdrop.query.candidates import noted_scores
+
+    reranker = app.ports.guarded_reranker
+    return app.ports.read_question.scores if reranker is None else partial(noted_scores, reranker)
 
 
 def api_of(app: App, routers: Sequence[APIRouter]) -> FastAPI:

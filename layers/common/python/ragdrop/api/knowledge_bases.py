@@ -34,7 +34,6 @@ from ragdrop.errors import InvalidParamsError, NotFoundError, RagdropError
 from ragdrop.generate.ask import AskEvent
 from ragdrop.generate.prompt import CondenseConversation
 from ragdrop.generate.store_receipts import StoreReceipts
-from ragdrop.ports.search_services import Reranker
 from ragdrop.query.understand import MAX_LIMIT, visible_vaults
 from ragdrop.resilience.timing import noted_calls
 from ragdrop.tenants.directory import TenantDirectory
@@ -47,6 +46,8 @@ _ARN = re.compile(r"arn:aws[a-z-]*:bedrock:[a-z0-9-]*:[0-9]*:knowledge-base/")
 _FIELD = re.compile(r"[\w.\-]{1,200}", re.ASCII)
 
 Own = TypeVar("Own", bound=BaseModel)
+Scores = Callable[[str, Sequence[str], Deadline], list[float]]
+"""How relevant each of some texts is to a question."""
 
 
 class KnowledgeBases:
@@ -88,9 +89,9 @@ class KnowledgeBases:
 
 
 def retrieve_router(
-    search: SearchPart, reranker: Callable[[], Reranker], bases: KnowledgeBases, caller: Authenticate
+    search: SearchPart, scores: Callable[[], Scores], bases: KnowledgeBases, caller: Authenticate
 ) -> APIRouter:
-    """`Retrieve` and `Rerank`; *search* and *reranker* are called at the first request."""
+    """`Retrieve` and `Rerank`; *search* and *scores* are called at the first request."""
     router = APIRouter(tags=["bedrock"])
 
     @router.post("/knowledgebases/{knowledge_base:path}/retrieve", summary="Retrieve passages, as Bedrock does")
@@ -134,12 +135,12 @@ def retrieve_router(
         """Order texts by how relevant they are to a question, in the shapes of Bedrock's `Rerank`."""
         texts = [each.inline_document_source.read for each in body.sources]
         with noted_calls() as calls:
-            scores = reranker().scores(body.queries[0].text_query.text, texts, deadline)
+            found = scores()(body.queries[0].text_query.text, texts, deadline)
         if calls and request.app.state.observe is not None:
             request.app.state.observe().note_calls(who, calls)
-        order = sorted(range(len(texts)), key=lambda place: -scores[place])
+        order = sorted(range(len(texts)), key=lambda place: -found[place])
         most = body.reranking_configuration.bedrock_reranking_configuration.number_of_results or len(texts)
-        results = [{"index": place, "relevanceScore": scores[place]} for place in order[:most]]
+        results = [{"index": place, "relevanceScore": found[place]} for place in order[:most]]
         return JSONResponse({"results": results}, headers=_ignored(body))
 
     return router

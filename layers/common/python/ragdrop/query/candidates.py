@@ -236,12 +236,18 @@ def rerank(
     head, tail = list(found[:MAX_RERANKED]), list(found[MAX_RERANKED:])
     if len(found) < 2:
         return head, []
-    start_s = time.perf_counter()
     try:
-        scores = reranker.scores(query, [text_of(one) for one in head], RERANK.of(deadline))
+        scores = noted_scores(reranker, query, [text_of(one) for one in head], RERANK.of(deadline))
     except DependencyError as exc:
         logger.warning("candidates could not be reranked", extra={"service": exc.service, "code": exc.code})
         return [*head, *tail], [NOT_RERANKED]
-    note_call(ModelCall("rerank", kind="reader", pairs=len(head), ms=(time.perf_counter() - start_s) * 1_000))
     order = sorted(range(len(head)), key=lambda place: -scores[place])
     return [*(head[place] for place in order), *tail], []
+
+
+def noted_scores(reranker: Reranker, query: str, texts: Sequence[str], deadline: Deadline) -> list[float]:
+    """The reranker's scores; the call is noted. Raises what the reranker raises."""
+    start_s = time.perf_counter()
+    scores = reranker.scores(query, texts, deadline)
+    note_call(ModelCall("rerank", kind="reader", pairs=len(texts), ms=(time.perf_counter() - start_s) * 1_000))
+    return scores
