@@ -76,6 +76,8 @@ ROWS = (
     Row("POST /search", OWN, (200, 200, 200, 200, 400), "/search", {"query": "plan", "vaults": ["team"]}),
     Row("POST /search", ANOTHERS, (400,) * 5, "/search", {"query": "plan", "vaults": ["theirs"]}),
     Row("POST /search", "every vault it may see", (200,) * 5, "/search", {"query": "plan", "min_relevance": 0}),
+    Row("GET /find", OWN, (200, 200, 200, 200, 400), "/find?q=plan&vault=team"),
+    Row("GET /find", ANOTHERS, (400,) * 5, "/find?q=plan&vault=theirs"),
     Row("POST /ask", OWN, (200, 200, 200, 200, 400), "/ask", {"query": "plan", "vaults": ["team"]}),
     Row("POST /ask", ANOTHERS, (400,) * 5, "/ask", {"query": "plan", "vaults": ["theirs"]}),
     Row(

@@ -79,6 +79,7 @@ RULED = (
     _read("POST /search", "as of now", "/search", body={**FOUND, "as_of": rfc3339(time.time())}, shows=False),
     _read("POST /search", "with a stage", "/search", body={**FOUND, "stage": "spring"}),
     _read("POST /search", "by folder", "/search", body={**FOUND, "folders": ["team/hr"]}),
+    _read("GET /find", "names and passages", "/find?q=pump&limit=20"),
     _read("POST /ask", "the answer", "/ask", body={"query": "pump"}),
     _read("GET /answers/{answer_id}", "an answer of it", "/answers/{answer}", 404),
     _read(

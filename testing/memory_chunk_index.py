@@ -26,7 +26,7 @@ from ragdrop.domain.chunks import (
     has_direction,
 )
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Facts
+from ragdrop.domain.documents import Facts, name_line, name_match, typed_words
 from ragdrop.domain.history import ChangeCounts
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import IndexRef
@@ -248,9 +248,22 @@ def _candidates(stored: list[IndexedChunk], query: CandidateQuery) -> Candidates
     near: dict[str, float] = {}
     if query.vector is not None and has_direction(query.vector):
         near = {chunk.id: _cosine(query.vector, chunk.vector) for chunk in allowed if has_direction(chunk.vector)}
-    found = _bm25(set(_words(query.text or "")), stored)
+    found = _typed(stored, query) if query.match != "any" else _bm25(set(_words(query.text or "")), stored)
     worded = [replace(hit, cosine=near.get(hit.chunk_id)) for hit in _best(allowed, found, query.limit)]
     return Candidates(_best(allowed, near, query.limit), worded)
+
+
+def _typed(stored: list[IndexedChunk], query: CandidateQuery) -> dict[str, float]:
+    """Scores of chunks that have every word as typed, each taken for a beginning; of names those of `name_match`."""
+    words, found = typed_words(query.text or ""), dict[str, float]()
+    for chunk in stored if words else ():
+        if query.match == "begun":
+            text = " ".join((chunk.chunk.in_context, chunk.facts.names, *chunk.chunk.heading_path, *chunk.facts.tags))
+            if set(words) == {word for word in words for one in typed_words(text) if one.startswith(word)}:
+                found[chunk.id] = 1.0
+        elif not chunk.chunk.ordinal and (match := name_match(words, name_line(chunk.key.path, chunk.facts))):
+            found[chunk.id] = match[0]
+    return found
 
 
 def _without(found: Candidates, parts: Collection[str]) -> Candidates:

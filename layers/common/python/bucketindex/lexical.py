@@ -39,7 +39,6 @@ _RAISED_TAG, _TAG = re.compile(r"(?<=\d)<sup>"), re.compile(r"</?sub>|(?<!\d)<su
 _MARKS = re.compile("[\u0300-\u036f]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 DATE, ACCESS = "date", "access"
-_LENGTH_OF_A_DAY = len("2026-01-31")
 Ranges = list[tuple[int, int]]
 """Documents by number: first of each run and the one behind its last, in order."""
 META = "meta.json"
@@ -116,6 +115,18 @@ def query_terms(text: str) -> tuple[list[str], bool]:
     content = [word for word in asked if word not in not_about] or asked
     terms = _with_stems(content or words, language_of(text))[:MAX_TERMS]
     return list(dict.fromkeys(analyzer().analyze(" ".join(terms)))), not asked
+
+
+def _typed(text: str) -> tuple[list[str], str]:
+    """Whole words without stop words, and the one that has begun; one letter begins too many.
+
+    >>> _typed("the pump QX-55"), _typed("pump p"), _typed("the "), _typed("5")
+    ((['pump', 'qx'], '55'), (['pump'], ''), ([], ''), ([], '5'))
+    """
+    parts = TERM_PART.findall(_folded(text))
+    begun = parts.pop() if parts and text[-1].isalnum() else ""
+    begun = "" if len(begun) == 1 and begun.isascii() and begun.isalpha() else begun
+    return [part for part in dict.fromkeys(parts) if part not in LUCENE_STOP_WORDS][:MAX_TERMS], begun
 
 
 @lru_cache(maxsize=16)
@@ -246,7 +257,7 @@ def _within(date: str, filters: Filters) -> bool:
         return False
     if last is None:
         return True
-    return (date[:_LENGTH_OF_A_DAY] if len(last) == _LENGTH_OF_A_DAY else date) <= last
+    return (date[: len("2026-01-31")] if len(last) == len("2026-01-31") else date) <= last
 
 
 def admitted(facets: Mapping[str, Sequence[int]], filters: FacetFilter, documents: int) -> Ranges:
@@ -447,15 +458,32 @@ class LexicalSearch:
             if len(hits) < asked or hits[limit - 1][0] > hits[-1][0] or asked >= MAX_ASKED:
                 break
             asked *= 4
+        return self._placed(hits, hits[limit - 1][0] if len(hits) >= limit else 0.0)
+
+    def begun(self, text: str, facets: FacetFilter, limit: int) -> list[tuple[float, int]]:
+        """Score and place of *limit* chunks that have every word of *text*, and one that begins as its last does."""
+        words, begun = _typed(text)
+        if not (words or begun) or not self._searcher.num_docs:
+            return []
+        terms = analyzer().analyze(" ".join(words))
+        asked = [(Occur.Must, Query.term_query(self._schema, WORDS, one)) for one in terms]
+        if begun:
+            either = [Query.term_query(self._schema, WORDS, one) for one in analyzer().analyze(begun)]
+            either.append(Query.regex_query(self._schema, WORDS, f"{begun}.*"))
+            asked.append((Occur.Must, Query.boolean_query([(Occur.Should, one) for one in either])))
+        query = self._within(Query.boolean_query(asked), facets)
+        return self._placed(self._searcher.search(query, limit, count=False).hits)
+
+    def _placed(self, hits: Sequence[tuple[float, Any]], least: float = 0.0) -> list[tuple[float, int]]:
         places = self._searcher.fast_field_values(PLACE, [address for _, address in hits])
-        least = hits[limit - 1][0] if len(hits) >= limit else 0.0
-        return [
-            (float(score), int(place or 0)) for (score, _), place in zip(hits, places, strict=True) if score >= least
-        ]
+        found = zip(hits, places, strict=True)
+        return [(float(score), int(place or 0)) for (score, _), place in found if score >= least]
 
     def _query(self, terms: Sequence[str], facets: FacetFilter, field: str) -> Query:
         asked = [(Occur.Should, Query.term_query(self._schema, field, term, "freq")) for term in terms]
-        words = Query.boolean_query(asked)
+        return self._within(Query.boolean_query(asked), facets)
+
+    def _within(self, words: Query, facets: FacetFilter) -> Query:
         if facets == FacetFilter():
             return words
         clauses = [(Occur.Must, words)]

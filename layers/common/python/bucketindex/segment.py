@@ -18,6 +18,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, BinaryIO
 
 from bucketindex.lexical import FacetFilter, Ranges, admitted
@@ -26,6 +27,7 @@ from bucketindex.rows import RevisionKey, StoredDocument, stored_document, unsco
 from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import begins_word, name_line, name_match
 from ragdrop.errors import IndexLostError
 
 MAGIC = b"rdseg\x00\x00\x01"
@@ -51,6 +53,7 @@ LITTLE = sys.byteorder == "little"
 ReadTexts = Callable[[Sequence[tuple[int, int]], Deadline], list[bytes]]
 """The bytes of some ranges of the section `texts`; raises DatabaseError where they cannot be had."""
 MASKS = 64  # cached of a segment, one a filter
+MAX_NAMED = 2_000  # documents of a segment whose names are compared: those behind them share the first letters alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +223,27 @@ class OpenSegment:
         vault, path, revision = order
         for number in range(self._place((vault, path, revision + 1)), self.header.documents):
             yield self.document(number).order, number
+
+    def named(self, words: Sequence[str]) -> Iterator[tuple[float, int]]:
+        """Documents that *words* name (`name_match`), with how well, 2,000 at most."""
+        lines, starts = self._names
+        last, left = -1, MAX_NAMED
+        for found in begins_word(max(words, key=len)).finditer(lines):
+            number = bisect_right(starts, found.start()) - 1
+            if number == last:
+                continue
+            last, left = number, left - 1
+            if match := name_match(words, lines[starts[number] : starts[number + 1] - 1]):
+                yield match[0], number
+            if not left:
+                return
+
+    @cached_property
+    def _names(self) -> tuple[str, Sequence[int]]:
+        """A line a document, and where each begins; made when somebody first types."""
+        documents = map(self.document, range(self.header.documents))
+        lines = [name_line(each.key.path, each.facts) for each in documents]
+        return "\n".join(lines), array("Q", accumulate((len(line) + 1 for line in lines), initial=0))
 
     def digests(self) -> Iterator[int]:
         return iter(self._digests)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -43,6 +43,7 @@ from ragdrop.domain.chunks import (
     ranked_by,
 )
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import typed_words
 from ragdrop.domain.keys import DocumentKey, Order, order_of
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, IndexLostError
@@ -112,6 +113,8 @@ class SegmentView:
         """Search the words of *queries* and read the hits: `candidates` of the same queries uses them, once."""
         with suppress(DatabaseError):  # the search meets the error again, and handles it
             for query in queries:
+                if query.match != "any":
+                    continue
                 deadline.timeout_s(1.0, stage="index")
                 facets = self._facets(query)
                 worded = self._worded(query.text, facets, query.limit)
@@ -126,7 +129,12 @@ class SegmentView:
             deadline.timeout_s(1.0, stage="index")
             facets = self._facets(query)
             near = self._near(compared_to, facets, query.limit) if compared_to.there else []
-            found.append((near, self._looked_up(query.text, facets, query.limit), compared_to))
+            if query.match == "any":
+                worded = self._looked_up(query.text, facets, query.limit)
+            else:
+                typed = self._named if query.match == "names" else self._begun
+                worded = typed(query.text or "", facets, query.limit)
+            found.append((near, worded, compared_to))
         known = self._known((each for near, worded, _ in found for each in (*near, *worded)), deadline)
         return [
             Candidates(self._hits(near, known), self._hits(worded, known, compared_to))
@@ -272,6 +280,24 @@ class SegmentView:
             if len(live) >= limit or len(found) < asked:
                 return self._best(live, limit)
             asked *= 4  # removed and replaced chunks took the room
+
+    def _begun(self, text: str, facets: FacetFilter, limit: int) -> list[Scored]:
+        """Chunks that have all words; of equal ones any come, as thousands may begin like the last word."""
+        found = self._lexical.begun(text, facets, 2 * limit) if self._lexical is not None else []
+        placed = [(score, self._by_tag[place >> 32], place & 0xFFFFFFFF) for score, place in found]
+        return [each for each in placed if each[2] not in self._gone[each[1].tag]][:limit]
+
+    def _named(self, text: str, facets: FacetFilter, limit: int) -> list[Scored]:
+        """The first chunks of documents that the words of *text* name."""
+        words, found = typed_words(text), list[Scored]()
+        for segment in self.segments if words else ():
+            ranges, without = segment.ranges(facets), self._without(segment, facets)
+            for score, document in segment.named(words):
+                first, behind = segment.chunk_range(document)
+                at = bisect_right(ranges, (first, segment.chunks + 1)) - 1
+                if first < behind and first not in without and at >= 0 and first < ranges[at][1]:
+                    found.append((score, segment, first))
+        return self._best(found, limit)
 
     def _with_cosines(self, places: Iterable[Scored], compared_to: ComparedVector) -> list[Scored]:
         if not compared_to.there:

@@ -76,7 +76,7 @@ def query_api(app: App) -> FastAPI:
     )
     from ragdrop.api.routes.page_routes import page_router, session_router
     from ragdrop.api.routes.receipt_routes import receipts_router
-    from ragdrop.api.routes.search_routes import search_router
+    from ragdrop.api.routes.search_routes import find_router, search_router
 
     directory = app.tenants.directory
     reader, writer, admin = (authenticated(directory, role) for role in RIGHTS)
@@ -86,6 +86,7 @@ def query_api(app: App) -> FastAPI:
             app,
             [
                 search_router(lambda: app.query.search, reader),
+                find_router(lambda: app.query.find, reader),
                 ask_router(lambda: app.generate.ask, lambda: app.generate.condense_conversation, reader),
                 history_router(lambda: app.past.record, lambda: app.documents.document_service, reader),
                 documents_router(

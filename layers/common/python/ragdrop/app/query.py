@@ -14,6 +14,7 @@ from ragdrop.domain.retrieval import FoundDocument, Reranking
 from ragdrop.operate.observe import ObserveQueries, QueryCounter
 from ragdrop.past.as_of import PastViews, ResolveView
 from ragdrop.query.cache import CachedSearch, QueryVectors, UsageCounter
+from ragdrop.query.find import Find
 from ragdrop.query.follow_links import FollowLinks
 from ragdrop.query.pipeline import BucketSearch, FallbackSearch, ObservedSearch
 from ragdrop.query.search import Search
@@ -35,6 +36,7 @@ class QueryParts:
     fallback: FallbackSearch
     cached: CachedSearch
     uncached_search: Search
+    find: Find
     resolve_view: ResolveView
     observe_queries: ObserveQueries
 
@@ -67,10 +69,13 @@ def build_query(ports: Ports, tenants: TenantParts) -> QueryParts:
     query_vectors = QueryVectors(
         embedder=ports.guarded_embedder, store=ports.telemetry, size=settings.embedding_cache_size, clock=clock
     )
+    understand = UnderstandQuery(directory=directory, environment=settings.tunables())
+    # OpenSearch's chunks are in the bucket index too, which finds beginnings of words
+    typed = ports.guarded_index if settings.engine == "bucket" else ports.guarded_bucket_index
     search = Search(
         resolve_view=resolve_view,
         query_vectors=query_vectors,
-        understand=UnderstandQuery(directory=directory, environment=settings.tunables()),
+        understand=understand,
         rank_folders=RankFolders(registry=ports.guarded_registry, chat=ports.guarded_chat),
         reranker=ports.guarded_reranker,
         order_by_reading=partial(_order_by_reading, ports),
@@ -100,4 +105,5 @@ def build_query(ports: Ports, tenants: TenantParts) -> QueryParts:
         prices=settings.chat_prices,
     )
     observed = ObservedSearch(fallback, observe_queries, prices=settings.chat_prices)
-    return QueryParts(observed, fallback, cached, search, resolve_view, observe_queries)
+    find = Find(resolve_view=resolve_view, understand=understand, index=typed)
+    return QueryParts(observed, fallback, cached, search, find, resolve_view, observe_queries)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from ragdrop.domain.documents import Facts, PromotionLevel
 from ragdrop.domain.keys import DocumentKey, Order, chunk_id
@@ -279,6 +279,9 @@ class CandidateQuery:
     # (None leaves no such file out).  Another part of it may come back, and is dropped where heads are read.
     hidden: tuple[HiddenFolder, ...] = ()
     groups: tuple[str, ...] | None = None
+    # `any` ranks chunks by any of the words.  The others are of the bucket index alone: `begun` wants all words, the
+    # last of which may have only begun; `names` wants them in title, path and tags, and finds a document's first chunk
+    match: Literal["any", "begun", "names"] = "any"
 
 
 @dataclass(frozen=True, slots=True)

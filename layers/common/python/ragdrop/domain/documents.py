@@ -3,12 +3,14 @@
 import datetime
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Literal
 
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.languages import UNSPACED
 
 PromotionLevel = Literal["standard", "important", "critical"]
 ContentType = Literal["chat", "decision", "code", "documentation"]
@@ -81,6 +83,62 @@ class Facts:
         """
         aliases = self.attributes.get(ALIASES)
         return f"{self.title} ({aliases})" if aliases else self.title
+
+
+NamePlace = Literal["title", "path", "tag"]
+"""Where the name of a document has what was typed."""
+_BETWEEN = "\x1f"
+_NAME_WORD = re.compile(r"[^\W_]+")
+_NAME_PLACES: tuple[tuple[float, NamePlace], ...] = ((4.0, "title"), (3.0, "path"), (2.0, "tag"), (1.0, "path"))
+
+
+def typed_words(text: str) -> tuple[str, ...]:
+    """The words of what somebody types, in one case and without accents, each once.
+
+    >>> typed_words("Pümp QX-55")
+    ('pump', 'qx', '55')
+    """
+    return tuple(dict.fromkeys(_NAME_WORD.findall(_without_accents(text))))
+
+
+def name_line(path: str, facts: Facts) -> str:
+    """Title, file name, tags and folders of a document in one line, as `name_match` reads it."""
+    folders, _, name = path.rpartition("/")
+    parts = (facts.names, name, " ".join(facts.tags), folders)
+    return _BETWEEN.join(_without_accents(" ".join(part.split())) for part in parts)
+
+
+def name_match(words: Sequence[str], line: str) -> tuple[float, NamePlace] | None:
+    """How well *words*, each the beginning of a word, name the document of *line*, from 0 to 5, and by what.
+
+    >>> pump = name_line("machines/qx/p1.md", Facts("The pump", "v1", "", tags=("red",)))
+    >>> [name_match(words, pump) for words in (("pump",), ("the", "pump"), ("mach",), ("red",), ("ump",))]
+    [(4.25, 'title'), (4.94, 'title'), (1.68, 'path'), (3.0, 'tag'), None]
+    >>> name_match(("pump", "qx"), pump)
+    (0.5, 'title')
+    """
+    parts = line.split(_BETWEEN)
+    for (score, place), part in zip(_NAME_PLACES, parts, strict=True):
+        if all(begins_word(word).search(part) for word in words):
+            share = min(1.0, sum(map(len, words)) / len(part))
+            return round(score + 0.5 * part.startswith(words[0]) + 0.5 * share, 2), place
+    if not all(begins_word(word).search(line) for word in words):
+        return None
+    return 0.5, "title" if any(begins_word(word).search(parts[0]) for word in words) else "path"
+
+
+@lru_cache(maxsize=256)
+def begins_word(word: str) -> re.Pattern[str]:
+    """Find a *word* of `typed_words` where a word of a `name_line` begins; that the literal stands first is quick."""
+    found = re.escape(word)
+    return re.compile(found if UNSPACED.match(word) else rf"{found}(?<![^\W_]{found})")
+
+
+def _without_accents(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(each for each in apart if not unicodedata.combining(each))
 
 
 @dataclass(frozen=True, slots=True)
