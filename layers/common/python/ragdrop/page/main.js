@@ -2,6 +2,7 @@
 
 import { ApiError, call, credential } from "./api.js";
 import { announce, button, h, show, svg } from "./dom.js";
+import { finder } from "./find.js";
 import { problem } from "./problems.js";
 import { language, setLanguage, t } from "./strings.js";
 
@@ -109,15 +110,18 @@ const whose = () => t("account.role", { role: t(`role.${me.role}`), tenant: me.t
 function drawHeader() {
   const theme = root.dataset.theme ?? "auto";
   const label = t("theme.label", { theme: t(`theme.${theme}`) });
+  const held = document.activeElement;
   show(header,
     h("a.skip[href=#main]", { onclick: (event) => { event.preventDefault(); main.focus(); } }, t("app.skip")),
     h("a.brand[href=#/]", svg("svg[viewBox=0 0 16 16][aria-hidden=true]", svg("path[d=M8 1c3 4 5 6 5 9a5 5 0 0 1-10 0c0-3 2-5 5-9z]")), "ragdrop"),
     h("nav", { "aria-label": t("app.nav") }, ["ask", "documents", "health"].map((name) =>
       h("a", { href: name === "ask" ? "#/" : `#/${name}`, "aria-current": name === current && "page", "data-nav": name }, t(`nav.${name}`)))),
+    credential.get() && finder(),
     h("div.controls", me && h("span.account.muted", { "data-role": me.role }, whose()),
       button(".quiet[data-language]", t("language.switch"), switchLanguage, { lang: language() === "en" ? "de" : "en" }),
       button(".quiet[data-theme-toggle]", THEMES[theme], switchTheme, { "aria-label": label, title: label }),
       credential.get() ? button(".quiet[data-sign-out]", t("account.sign_out"), signOut) : button(".quiet", t("account.sign_in"), () => over(null))));
+  if (held?.matches("[data-find]")) held.focus();
 }
 
 function switchTheme() {
