@@ -19,7 +19,7 @@ CREDENTIALS = (*REFUSED, *KEYS)
 class Row:
     """One request, and the status that each of KEYS gets; whatever is in REFUSED gets its status on every route.
 
-    `route` is the app's own spelling; `{answer}` in `path` is the id of an answer of whoever `aim` names.
+    `route` is the app's own spelling; `{answer}` and `{thread}` in `path` and `body` are ids of whoever `aim` names.
     """
 
     route: str
@@ -41,6 +41,7 @@ class Row:
 PLAN = "/documents/{vault}/{path}"
 STAGE = "/stages/{vault}/{stage}"
 SAID = "POST /answers/{answer_id}/feedback"
+THREAD, SHARED = "/threads/{thread_id}", "a colleague's, shared"
 OWN, ANOTHERS = "own, vault `team`", "another tenant's"
 RETRIEVE = "POST /knowledgebases/{knowledge_base}/retrieve"
 TEAM, THEIRS = map(knowledge_base_id, ("team", "theirs"))
@@ -95,6 +96,19 @@ ROWS = (
     Row(SAID, OWN, (200, 200, 200, 200, 404), "/answers/{answer}/feedback", {"kind": "right"}),
     Row(SAID, ANOTHERS, (404,) * 5, "/answers/{answer}/feedback", {"kind": "right"}),
     Row("GET /feedback", "of answers that it may read", (200,) * 5, "/feedback"),
+    Row("POST /threads", "of an answer of the admin", (404, 404, 201, 404, 404), "/threads", {"answer_id": "{answer}"}),
+    Row("POST /threads", ANOTHERS, (404,) * 5, "/threads", {"answer_id": "{answer}"}),
+    Row("GET /threads", "its own", (200,) * 5, "/threads"),
+    Row(f"GET {THREAD}", SHARED, (200,) * 5, "/threads/{thread}"),
+    Row(f"GET {THREAD}", ANOTHERS, (404,) * 5, "/threads/{thread}"),
+    Row(f"GET {THREAD}/markdown", SHARED, (200,) * 5, "/threads/{thread}/markdown"),
+    Row(f"GET {THREAD}/markdown", ANOTHERS, (404,) * 5, "/threads/{thread}/markdown"),
+    Row(f"POST {THREAD}/answers", SHARED, (404,) * 5, "/threads/{thread}/answers", {"answer_id": "{answer}"}),
+    Row(f"POST {THREAD}/answers", ANOTHERS, (404,) * 5, "/threads/{thread}/answers", {"answer_id": "{answer}"}),
+    Row(f"PATCH {THREAD}", SHARED, (404,) * 5, "/threads/{thread}", {"name": "plan"}),
+    Row(f"PATCH {THREAD}", ANOTHERS, (404,) * 5, "/threads/{thread}", {"name": "plan"}),
+    Row(f"DELETE {THREAD}", SHARED, (404,) * 5, "/threads/{thread}"),
+    Row(f"DELETE {THREAD}", ANOTHERS, (404,) * 5, "/threads/{thread}"),
     Row(
         "POST /v1/chat/completions",
         OWN,

@@ -22,7 +22,8 @@ WRITERS = ("writer", "writer of `hr`", "admin")
 class Ruled:
     """One request about what group `hr` may read, and the status that each of CALLERS gets.
 
-    Only MAY ever see a word of it, and with `shows` all of these do.  `{answer}` in `path` is an answer made of it.
+    Only MAY ever see a word of it, and with `shows` all of these do.  `{answer}` and `{thread}` in `path` and `body`
+    are an answer made of it, and a thread with it.
     """
 
     route: str
@@ -55,6 +56,11 @@ def _admin(route: str, aim: str, path: str, body: Any = None) -> Ruled:
     return Ruled(route, aim, tuple(200 if who == "admin" else 403 for who in CALLERS), path, body)
 
 
+def _owned(route: str, aim: str, path: str, done: int, body: Any) -> Ruled:
+    """What only the key that asked may do: in this table the admin's."""
+    return Ruled(route, aim, tuple(done if who == "admin" else 404 for who in CALLERS), path, body)
+
+
 def _mcp(aim: str, method: str, *, shows: bool = False, **params: Any) -> Ruled:
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     return Ruled("POST /mcp", f"`{aim}`", (200,) * len(CALLERS), "/mcp", message, shows)
@@ -71,6 +77,7 @@ FOUND = {"query": "pump", "limit": 20, "min_relevance": 0}
 CHAT = {"model": "vault:team", "messages": [{"role": "user", "content": "pump"}]}
 PUMP = {**asked_of(TEAM), "input": {"text": "pump"}}
 _BACK = {"to": rfc3339(time.time() - 60), "dry_run": True}
+OF_ANSWER = {"answer_id": "{answer}"}
 SOURCES = [{"id": "a", "text": "It runs."}]
 
 RULED = (
@@ -91,6 +98,13 @@ RULED = (
         shows=False,
     ),
     _read("GET /feedback", "answers with feedback", "/feedback"),
+    _owned("POST /threads", "of an answer of it", "/threads", 201, OF_ANSWER),
+    _read("GET /threads", "its own", "/threads", shows=False),
+    _read("GET /threads/{thread_id}", "a shared thread", "/threads/{thread}"),
+    _read("GET /threads/{thread_id}/markdown", "a shared thread", "/threads/{thread}/markdown"),
+    _owned("POST /threads/{thread_id}/answers", "an answer of it", "/threads/{thread}/answers", 200, OF_ANSWER),
+    _owned("PATCH /threads/{thread_id}", "the admin's", "/threads/{thread}", 200, {"shared": True}),
+    _alike("DELETE /threads/{thread_id}", 404, path="/threads/none", aim="no thread"),
     _read("POST /v1/chat/completions", "the answer", "/v1/chat/completions", body=CHAT),
     _alike("POST /v1/verify", body={"answer": "It runs.", "sources": SOURCES}),
     _alike("GET /v1/models"),

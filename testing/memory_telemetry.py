@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragdrop.domain.answers import Feedback, Receipt
+from ragdrop.domain.answers import MAX_ANSWERS, Feedback, Receipt, Thread
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import RagdropError
@@ -134,6 +134,7 @@ class MemoryReceipts:
     def __init__(self) -> None:
         self.fail_with: RagdropError | None = None
         self.stored: dict[tuple[str, str], Receipt] = {}
+        self.threads: dict[tuple[str, str], Thread] = {}
 
     def put_receipt(self, receipt: Receipt) -> None:
         self._called()
@@ -167,7 +168,49 @@ class MemoryReceipts:
         return self._forget(lambda receipt: key in receipt.documents)
 
     def forget_all_receipts(self, tenant: str) -> int:
+        self.threads = {place: thread for place, thread in self.threads.items() if thread.tenant != tenant}
         return self._forget(lambda receipt: receipt.tenant == tenant)
+
+    def delete_receipt(self, receipt: Receipt) -> None:
+        self._called()
+        self.stored.pop((receipt.tenant, receipt.id), None)
+
+    def put_thread(self, thread: Thread) -> None:
+        self._called()
+        self.threads[thread.tenant, thread.id] = thread
+
+    def thread(self, tenant: str, thread_id: str, now_s: float) -> Thread | None:
+        self._called()
+        found = self.threads.get((tenant, thread_id))
+        return found if found is not None and found.expires_at_s > now_s else None
+
+    def threads_of(self, tenant: str, owner: str, now_s: float) -> list[Thread]:
+        self._called()
+        own = [one for one in self.threads.values() if (one.tenant, one.owner) == (tenant, owner)]
+        live = [one for one in own if one.expires_at_s > now_s]
+        return sorted(live, key=lambda each: (each.updated_at, each.id), reverse=True)
+
+    def add_to_thread(self, thread: Thread, answer_id: str, updated_at: str, expires_at_s: int) -> Thread | None:
+        answers = self.threads[thread.tenant, thread.id].answers if (thread.tenant, thread.id) in self.threads else ()
+        if len(answers) >= MAX_ANSWERS:
+            return None
+        return self._changed(thread, answers=(*answers, answer_id), updated_at=updated_at, expires_at_s=expires_at_s)
+
+    def change_thread(self, thread: Thread, *, name: str | None = None, shared: bool | None = None) -> Thread | None:
+        named = {} if name is None else {"name": name, "named": True}
+        return self._changed(thread, **named, **({} if shared is None else {"shared": shared}))
+
+    def _changed(self, thread: Thread, **fields: Any) -> Thread | None:
+        self._called()
+        place = (thread.tenant, thread.id)
+        if place not in self.threads:
+            return None
+        self.threads[place] = replace(self.threads[place], **fields)
+        return self.threads[place]
+
+    def delete_thread(self, thread: Thread) -> None:
+        self._called()
+        self.threads.pop((thread.tenant, thread.id), None)
 
     def _forget(self, goes: Callable[[Receipt], bool]) -> int:
         self._called()

@@ -30,10 +30,10 @@ from ragdrop.ports.search_services import VisitedCache
 from ragdrop.ports.shared_state import BreakerStore, StoredReplies
 from ragdrop.ports.telemetry import Telemetry
 from ragdrop.stores.aws.clients import read_answers_plainly
+from ragdrop.stores.dynamodb.receipts_table import DynamoDbReceipts
 from ragdrop.stores.dynamodb.registry_table import DynamoDbManifests, DynamoDbRegistry
 from ragdrop.stores.dynamodb.telemetry_table import (
     DynamoDbBreakers,
-    DynamoDbReceipts,
     DynamoDbRequestCounts,
     DynamoDbStoredReplies,
     DynamoDbTelemetry,

@@ -14,7 +14,7 @@ from ragdrop.domain.answers import Feedback, Receipt
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import DatabaseError
 from ragdrop.ports.answer_services import Receipts
-from ragdrop.stores.dynamodb.telemetry_table import DynamoDbReceipts
+from ragdrop.stores.dynamodb.receipts_table import DynamoDbReceipts
 from tests.contract.aws_fixtures import ENGINES, REGION, receipts_engine, table_definition
 from tests.contract.registry_examples import NOW_S, new_tenant_name
 

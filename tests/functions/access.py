@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from starlette.routing import Mount
@@ -52,6 +53,10 @@ class Access:
             "acme": self._answer(self.secrets["admin"], "team"),
             "other": self._answer(self._others_key, "theirs"),
         }
+        self.threads = {
+            "acme": self._thread(key("acme", "admin"), "team"),
+            "other": self._thread(self._others_key, "theirs"),
+        }
 
     def routes(self) -> set[str]:
         """Every method and path of every function, as the apps spell them."""
@@ -65,7 +70,11 @@ class Access:
     def send(self, row: Row, credential: str) -> tuple[int, str]:
         """Status and body of a row's request."""
         whose = "other" if "another" in row.aim else "acme"
-        return self._send(self.secrets[credential], row, row.path.replace("{answer}", self.answers[whose]))
+        named = {"{answer}": self.answers[whose], "{thread}": self.threads[whose]}
+        path, body = row.path, json.dumps(row.body)
+        for name, id_ in named.items():
+            path, body = path.replace(name, id_), body.replace(name, id_)
+        return self._send(self.secrets[credential], replace(row, body=json.loads(body)), path)
 
     def others_things(self) -> Any:
         """All that is kept of the other tenant in buckets and tables."""
@@ -82,6 +91,15 @@ class Access:
         body = {"query": "plan", "vaults": [vault], "folders": [f"{vault}/keep"]}
         row = Row("POST /ask", "", (200,) * 5, "/ask", body)
         return str(json.loads(self._send(secret, row, row.path)[1])["answer_id"])
+
+    def _thread(self, secret: str | None, vault: str) -> str:
+        """A shared thread."""
+        body = {"answer_id": self._answer(secret, vault)}
+        row = Row("POST /threads", "", (201,) * 5, "/threads", body)
+        thread = str(json.loads(self._send(secret, row, row.path)[1])["thread_id"])
+        row = Row("PATCH /threads/{thread_id}", "", (200,) * 5, f"/threads/{thread}", {"shared": True})
+        assert self._send(secret, row, row.path)[0] == 200
+        return thread
 
     def _send(self, secret: str | None, row: Row, path: str) -> tuple[int, str]:
         headers = {"host": "api.example", "accept": "application/json", "content-type": "application/json"} | (

@@ -22,7 +22,7 @@ class Ruled:
 
     def __init__(self, deployment: Deployment) -> None:
         self.deployment = deployment
-        self.answer = ""  # of what only hr may read
+        self.answer = self.thread = ""  # of what only hr may read
         operator = deployment.handlers["query"].app.operate.operator
 
         def key(role: Any, *groups: str) -> str:

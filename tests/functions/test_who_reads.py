@@ -29,6 +29,8 @@ def ruled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ruled]:
         found.rule(RULES, golden_questions=GOLDEN)
         _, asked = found.send("admin", "POST", "/ask", {"query": "pump secret"})
         found.answer = asked["answer_id"]
+        found.thread = found.send("admin", "POST", "/threads", {"answer_id": found.answer})[1]["thread_id"]
+        found.send("admin", "PATCH", f"/threads/{found.thread}", {"shared": True})
         found.send("reader of `hr`", "POST", f"/answers/{found.answer}/feedback", {"kind": "right"})
         found.send("writer of `hr`", "POST", "/canaries/team")
         yield found
@@ -49,14 +51,18 @@ def test_who_lacks_the_group_gets_the_status_of_the_table_and_no_word(ruled: Rul
         if row.route.startswith("DELETE"):
             ruled.deployment.put_object("demo/team/hr/gone.md", "It goes.")
         headers = {"X-Ragdrop-Groups": "hr"} if who == "delegate for `hr`" else None
-        method, path = row.route.partition(" ")[0], row.path.replace("{answer}", ruled.answer)
-        seen[who], body = ruled.send(who, method, path, row.body, headers)
+        path, given = (_named(text, ruled) for text in (row.path, json.dumps(row.body)))
+        seen[who], body = ruled.send(who, row.route.partition(" ")[0], path, json.loads(given), headers)
         named = "hr/pay" in json.dumps(_without_links(body)) and "hr/pay" not in json.dumps([row.path, row.body])
         told |= {who} if HIDDEN in json.dumps(body) or named else set()
 
     assert seen == row.expected
     assert told <= set(MAY)
     assert told == set(MAY) or not row.shows
+
+
+def _named(text: str, ruled: Ruled) -> str:
+    return text.replace("{answer}", ruled.answer).replace("{thread}", ruled.thread)
 
 
 def _without_links(body: object) -> object:

@@ -77,6 +77,7 @@ def query_api(app: App) -> FastAPI:
     from ragdrop.api.routes.page_routes import page_router, session_router
     from ragdrop.api.routes.receipt_routes import receipts_router
     from ragdrop.api.routes.search_routes import find_router, search_router
+    from ragdrop.api.routes.thread_routes import threads_router
 
     directory = app.tenants.directory
     reader, writer, admin = (authenticated(directory, role) for role in RIGHTS)
@@ -107,6 +108,7 @@ def query_api(app: App) -> FastAPI:
                 ),
                 queue_router(lambda: app.ports.queue, reader, admin),
                 receipts_router(lambda: app.generate.store_receipts, reader),
+                threads_router(lambda: app.generate.threads, reader),
                 chat_router(
                     lambda: app.generate.converse, lambda: app.generate.condense_conversation, directory, reader
                 ),

@@ -12,6 +12,7 @@ from ragdrop.generate.ask_tables import AskTables
 from ragdrop.generate.citations import VerifyAnswer
 from ragdrop.generate.prompt import CondenseConversation, PreparePrompt
 from ragdrop.generate.store_receipts import StoreReceipts
+from ragdrop.generate.threads import Threads
 from ragdrop.ports.telemetry import Operation
 
 
@@ -85,6 +86,10 @@ class GenerateParts:
             permissions=self.tenants.permissions,
             clock=ports.clock,
         )
+
+    @cached_property
+    def threads(self) -> Threads:
+        return Threads(receipts=self.ports.receipts, answers=self.store_receipts, clock=self.ports.clock)
 
     @cached_property
     def condense_conversation(self) -> CondenseConversation:

@@ -113,7 +113,7 @@ class Ports:
 
     @cached_property
     def receipts(self) -> Receipts:
-        from ragdrop.stores.dynamodb.telemetry_table import DynamoDbReceipts
+        from ragdrop.stores.dynamodb.receipts_table import DynamoDbReceipts
 
         return DynamoDbReceipts(self.settings.telemetry_table)
 

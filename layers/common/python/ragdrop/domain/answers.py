@@ -272,6 +272,7 @@ class Receipt:
     expires_at_s: int  # seconds since 1970
     body: Mapping[str, Any]  # JSON, as `GET /answers/{id}` returns it
     feedback: Mapping[str, Feedback] = field(default_factory=dict)  # the latest verdict of each credential
+    credential: str = ""  # whose answer it is; empty in receipts of older versions
 
     def visible_to(self, caller: Caller) -> bool:
         """Whether *caller* may read it: it is of the caller's tenant, and all of it is in the key's vaults.
@@ -294,6 +295,35 @@ class Receipt:
         """Whether *caller* has all rights by which it was asked."""
         as_admin = self.body.get("asked_as") == "admin"
         return caller.reads_all or not (as_admin or set(self.body.get("groups", ())) - set(caller.groups))
+
+
+MAX_ANSWERS = 100  # of a thread
+MAX_NAME = 120  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """Questions that follow one another.  It names the receipts of their answers and repeats nothing of them."""
+
+    id: str  # 48 hexadecimal digits, the first 16 by its owner
+    tenant: str
+    owner: str  # the credential that began it
+    name: str  # as its owner calls it, else its first question, at most 120 characters
+    named: bool  # whether its owner called it so
+    shared: bool  # whether others of the tenant may open it by its id
+    answers: tuple[str, ...]  # ids of receipts, the oldest first
+    created_at: str  # RFC 3339
+    updated_at: str
+    expires_at_s: int  # when its last receipt expires
+
+
+def threads_prefix(owner: str) -> str:
+    """How the ids of all threads of a credential begin.
+
+    >>> len(threads_prefix("99f3"))
+    16
+    """
+    return hashlib.sha256(owner.encode(errors="replace")).hexdigest()[:16]
 
 
 def citation_fields(citation: Citation) -> dict[str, Any]:

@@ -80,7 +80,15 @@ class StoreReceipts:
             "timings_ms": {**timings_ms, **answer.retrieval.timings_ms},
         }
         documents = documents_of_answer(answer)
-        receipt = Receipt(receipt_id, caller.tenant, caller.vaults, documents, expires_at_s, shortened(body))
+        receipt = Receipt(
+            receipt_id,
+            caller.tenant,
+            caller.vaults,
+            documents,
+            expires_at_s,
+            shortened(body),
+            credential=caller.credential,
+        )
         try:
             self._receipts.put_receipt(receipt)
         except (DependencyError, ConfigurationError) as exc:  # the answer is worth more than its receipt

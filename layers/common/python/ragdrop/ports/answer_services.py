@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from groundcheck import OpenClaim, Opinion
-from ragdrop.domain.answers import AnswerStyle, Feedback, Receipt, Source, Turn
+from ragdrop.domain.answers import AnswerStyle, Feedback, Receipt, Source, Thread, Turn
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ports.model_services import Message
@@ -79,7 +79,10 @@ class ClaimVerifier(Protocol):
 
 
 class Receipts(Protocol):
-    """Receipts, found by tenant and id, and by the documents they name.  All methods raise DatabaseError."""
+    """Receipts, found by tenant and id, and by the documents they name; and threads, which name receipts.
+
+    All methods raise DatabaseError.
+    """
 
     def put_receipt(self, receipt: Receipt) -> None:
         """Keep a receipt until its time has passed, and note it with each of its documents.  It is quick to fail."""
@@ -102,4 +105,25 @@ class Receipts(Protocol):
         """Remove every receipt that names a document: for a purge.  How many went."""
 
     def forget_all_receipts(self, tenant: str) -> int:
-        """Remove every receipt of a tenant.  How many went."""
+        """Remove every receipt and thread of a tenant.  How many receipts went."""
+
+    def delete_receipt(self, receipt: Receipt) -> None:
+        """Remove a receipt with all that names it; no error where it is gone."""
+
+    def put_thread(self, thread: Thread) -> None:
+        """Store a thread, in place of one with its id."""
+
+    def thread(self, tenant: str, thread_id: str, now_s: float) -> Thread | None:
+        """A thread (consistent); None if there is none, or its time has passed."""
+
+    def threads_of(self, tenant: str, owner: str, now_s: float) -> list[Thread]:
+        """The threads of a credential, the one that changed last first."""
+
+    def add_to_thread(self, thread: Thread, answer_id: str, updated_at: str, expires_at_s: int) -> Thread | None:
+        """Add an answer to a thread as it is now; None if it is gone, or full."""
+
+    def change_thread(self, thread: Thread, *, name: str | None = None, shared: bool | None = None) -> Thread | None:
+        """Name or share a thread as it is now; None if it is gone."""
+
+    def delete_thread(self, thread: Thread) -> None:
+        """Remove a thread and no receipt; no error where it is gone."""

@@ -15,8 +15,17 @@ from ragdrop.api.shapes.receipt_shapes import (
     feedback_shapes,
     judged_answer,
 )
+from ragdrop.domain.answers import Receipt
 from ragdrop.domain.tenants import Caller
 from ragdrop.generate.store_receipts import StoreReceipts
+
+
+def receipt_shape(found: Receipt, request: Request, who: Caller) -> ReceiptShape:
+    """A receipt as *who* is shown it."""
+    more = {"request_id": request.state.request_id, "feedback": feedback_shapes(found, who)}
+    receipt = ReceiptShape.model_validate({**found.body, **more})
+    receipt.citations = [with_url(citation, request) for citation in receipt.citations]
+    return receipt
 
 
 def receipts_router(receipts: Callable[[], StoreReceipts], reader: Authenticate) -> APIRouter:
@@ -28,11 +37,7 @@ def receipts_router(receipts: Callable[[], StoreReceipts], reader: Authenticate)
         answer_id: str, request: Request, who: Annotated[Caller, Depends(reader)], deadline: RequestDeadline
     ) -> ReceiptShape:
         """What the answer was asked, said and stood on; for 30 days, unless a document of it is purged before."""
-        found = receipts().read(who, answer_id, deadline)
-        more = {"request_id": request.state.request_id, "feedback": feedback_shapes(found, who)}
-        receipt = ReceiptShape.model_validate({**found.body, **more})
-        receipt.citations = [with_url(citation, request) for citation in receipt.citations]
-        return receipt
+        return receipt_shape(receipts().read(who, answer_id, deadline), request, who)
 
     @router.post("/answers/{answer_id}/feedback", summary="Say how an answer is")
     def post_feedback(

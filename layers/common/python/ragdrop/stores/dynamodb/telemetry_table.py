@@ -1,8 +1,7 @@
 """The telemetry table, and the table of visited links, whose items expire.
 
 `V#tenant` holds vectors of questions, `U#tenant` counts of documents, `H#tenant` hours, `L#tenant` requests a minute,
-`I#tenant` replies by idempotency key.  `A#tenant` holds receipts by id, `AD#document` a small item that names each;
-feedback is an attribute of the receipt, so it goes with it, and `AF#tenant` names the receipts that have some.
+`I#tenant` replies by idempotency key.  Receipts and threads are explained in receipts_table.py.
 
 `BREAKERS` holds the shared breakers, its attributes flat so that counts of several writers add up.  `index.c.29` and
 `index.f.29` are calls and failures of part 29 of the window; `index.opened_at`, `index.closed_at`, `index.trial` and
@@ -14,21 +13,16 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-import zlib
 from array import array
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 from boto3.dynamodb.types import Binary
 
-from ragdrop.domain.answers import Feedback, Receipt
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import WINDOW_S
-from ragdrop.errors import DatabaseError
 from ragdrop.ports.shared_state import Breaker, Counted, StoredReply, WindowCounts
 from ragdrop.ports.telemetry import COUNTS_TTL_S, HOUR_S, Counts, DocumentUsage
 from ragdrop.stores.aws.clients import AwsClient, quick_client
@@ -37,10 +31,6 @@ from ragdrop.stores.dynamodb.table import DynamoDbTable, ItemKey, Update, WriteO
 
 HASH_KEY_SK = "key"  # behind every hour, so no range of hours holds it
 NOT_COUNTS = frozenset({"PK", "SK", "expires_at"})
-RECEIPT_BATCH = 25  # items that a BatchWriteItem takes
-TRIES = 2  # of what the table did not process at once
-FEEDBACK = "f/"  # an attribute a credential
-BEHIND_EVERY_ID = "~"  # ids are letters and digits
 CREDENTIAL = "c/"  # an attribute a credential; without it one could be called PK
 STORED_WINDOWS = 10
 TTL_S = 3_600
@@ -142,123 +132,6 @@ def _vector(stored: Binary) -> Vector:
     if sys.byteorder == "big":
         raw.byteswap()
     return raw
-
-
-class DynamoDbReceipts(TelemetryTable):
-    """Receipts in one table; writing one gives up quickly, as an answer waits for it."""
-
-    def put_receipt(self, receipt: Receipt) -> None:
-        """Write the items of the documents and then the receipt, up to 25 in one request."""
-        _put_all(self._table, [*(_pointer(receipt, key) for key in receipt.documents), _receipt_item(receipt)])
-
-    def receipt(self, tenant: str, receipt_id: str, now_s: float) -> Receipt | None:
-        """The receipt; one whose time has passed may still be in the table, for two days at most."""
-        item = self._patient.get((_partition(tenant), receipt_id))
-        return None if item is None or item["expires_at"] <= now_s else _receipt(tenant, item)
-
-    def put_feedback(self, receipt: Receipt, credential: str, feedback: Feedback) -> bool:
-        """Write the item that names the receipt, then an attribute of the receipt."""
-        _put_all(self._patient, [_noted(receipt)])
-        return self._patient.conditional(
-            (_partition(receipt.tenant), receipt.id),
-            "SET #said = :said",
-            "attribute_exists(PK)",
-            values={":said": asdict(feedback)},
-            names={"#said": f"{FEEDBACK}{credential}"},
-            returning="NONE",
-        ).won
-
-    def receipts_with_feedback(
-        self, tenant: str, *, after: str, limit: int, now_s: float
-    ) -> tuple[list[Receipt], str | None]:
-        behind = (f"{after} ", BEHIND_EVERY_ID)
-        noted = islice(self._patient.query(_feedback_partition(tenant), between=behind, page_size=limit), limit)
-        ids = [item["SK"] for item in noted]
-        found = [self.receipt(tenant, each, now_s) for each in ids]
-        return [each for each in found if each is not None], ids[-1] if len(ids) == limit else None
-
-    def forget_receipts(self, key: DocumentKey) -> int:
-        """Remove the receipts that the items of the document name; an item goes after its receipt.
-
-        So what is cut off in between is found again.  The items of other documents go with their time.
-        """
-        table, gone = self._patient, 0
-        for pointer in list(table.query(_document_partition(key))):
-            place = (_partition(key.tenant), pointer["SK"])
-            gone += table.get(place) is not None
-            table.delete(place)
-            table.delete((_feedback_partition(key.tenant), pointer["SK"]))
-            table.delete((pointer["PK"], pointer["SK"]))
-        return gone
-
-    def forget_all_receipts(self, tenant: str) -> int:
-        """Remove the tenant's receipts, each after the items of its documents."""
-        table, gone = self._patient, 0
-        for item in list(table.query(_partition(tenant))):
-            for key in _receipt(tenant, item).documents:
-                table.delete((_document_partition(key), item["SK"]))
-            table.delete((_feedback_partition(tenant), item["SK"]))
-            table.delete((item["PK"], item["SK"]))
-            gone += 1
-        return gone
-
-
-def _put_all(table: DynamoDbTable, items: list[Item]) -> None:
-    """Write items in order, up to 25 in one request."""
-    left = iter(items)
-    while batch := list(islice(left, RECEIPT_BATCH)):
-        for _ in range(TRIES):
-            batch = table.batch_put(batch)
-            if not batch:
-                break
-        else:
-            raise DatabaseError(f"table {table.name} did not take all of a receipt", service="telemetry")
-
-
-def _partition(tenant: str) -> str:
-    return f"A#{tenant}"
-
-
-def _feedback_partition(tenant: str) -> str:
-    return f"AF#{tenant}"
-
-
-def _document_partition(key: DocumentKey) -> str:
-    return f"AD#{key.s3_key}"
-
-
-def _pointer(receipt: Receipt, key: DocumentKey) -> Item:
-    return {"PK": _document_partition(key), "SK": receipt.id, "expires_at": receipt.expires_at_s}
-
-
-def _noted(receipt: Receipt) -> Item:
-    return {"PK": _feedback_partition(receipt.tenant), "SK": receipt.id, "expires_at": receipt.expires_at_s}
-
-
-def _receipt_item(receipt: Receipt) -> Item:
-    return {
-        "PK": _partition(receipt.tenant),
-        "SK": receipt.id,
-        "expires_at": receipt.expires_at_s,
-        "vaults": list(receipt.vaults),
-        "documents": zlib.compress(json.dumps([key.s3_key for key in receipt.documents]).encode()),
-        "body": zlib.compress(json.dumps(receipt.body).encode()),
-    }
-
-
-def _receipt(tenant: str, item: Item) -> Receipt:
-    named = json.loads(zlib.decompress(bytes(item["documents"])))
-    return Receipt(
-        id=item["SK"],
-        tenant=tenant,
-        vaults=tuple(item.get("vaults", ())),
-        documents=tuple(DocumentKey.parse(name) for name in named),
-        expires_at_s=int(item["expires_at"]),
-        body=json.loads(zlib.decompress(bytes(item["body"]))),
-        feedback={
-            name.removeprefix(FEEDBACK): Feedback(**said) for name, said in item.items() if name.startswith(FEEDBACK)
-        },
-    )
 
 
 class DynamoDbRequestCounts(TelemetryTable):
