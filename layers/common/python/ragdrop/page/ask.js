@@ -2,26 +2,83 @@
 
 import { call, credential, query } from "./api.js";
 import { button, h, show } from "./dom.js";
-import { empty, problem } from "./problems.js";
+import { empty, loading, problem } from "./problems.js";
 import { t } from "./strings.js";
+import { download, nameOfThread, share } from "./threads.js";
 
 const HISTORY = 20; // turns that the API takes
 const MAX_ANSWER = 20000; // characters of each
 const nothing = () => ({ vaults: [], folders: "", doc_types: [], content_type: [], tags: "", date_from: "", date_to: "", as_of: "", detail: "", model: "" });
 const words = (text) => text.split(",").map((one) => one.trim()).filter(Boolean);
 let turns = [];
+let thread = null; // the stored thread of these turns: its summary
+let leftOut = 0; // answers of it that are not shown
+const stored = new Set(); // ids of answers that are in a thread
+let storing = Promise.resolve(); // one after another, as the first one makes the thread
 let fields = nothing();
 let draft = "";
 let open = () => {}; // shows evidence in the view that is shown
 
+const changed = () => window.dispatchEvent(new CustomEvent("turns"));
 const forget = () => {
   turns.forEach((turn) => turn.stop());
   turns = [];
+  thread = null;
+  leftOut = 0;
 };
+window.addEventListener("new-thread", forget);
+window.addEventListener("thread-gone", ({ detail }) => thread?.thread_id === detail && forget());
+// Every answer that is done joins the thread; the address then names it, so that a reload goes on there.
+window.addEventListener("turns", () => turns.filter((turn) => turn.state === "done").forEach(store));
 window.addEventListener("forget", () => { forget(); fields = nothing(); draft = ""; });
 window.addEventListener("language", () => turns.forEach((turn) => turn.build()));
 
-export async function view(main, { me, whoAmI, params, signal }) {
+function store(turn) {
+  const id = turn.done.answer_id;
+  const here = () => turns.includes(turn); // nobody has opened another thread meanwhile
+  if (!id || stored.has(id)) return;
+  stored.add(id);
+  storing = storing.then(async () => {
+    if (!here()) return;
+    const where = thread?.own ? `/threads/${thread.thread_id}/answers` : "/threads";
+    const found = await call(where, { method: "POST", body: { answer_id: id } });
+    if (!here()) return;
+    if (!thread?.own) leftOut = 0;
+    thread = found;
+    if (/^#?\/?($|\?|threads\/)/.test(location.hash)) history.replaceState(null, "", `#/threads/${thread.thread_id}`);
+    changed();
+  }).catch((error) => { // the next answer takes it along, in a new thread where this one is gone or full
+    stored.delete(id);
+    if (here() && [404, 409].includes(error.status)) thread = null;
+  });
+}
+
+// The turns of a stored thread, as far as one may read them now.
+async function load(id, signal) {
+  const { Turn } = await import("./turn.js");
+  const receipts = [];
+  let missing = 0;
+  let page = { cursor: null };
+  do {
+    page = await call(`/threads/${encodeURIComponent(id)}${query({ cursor: page.cursor })}`, { signal });
+    receipts.push(...page.answers);
+    missing += page.left_out;
+  } while (page.cursor);
+  [thread, leftOut] = [page, missing];
+  for (const receipt of receipts) {
+    stored.add(receipt.answer_id);
+    const turn = Turn.of(receipt, (...evidence) => open(...evidence));
+    turn.changed = changed;
+    turns.push(turn);
+  }
+}
+
+export async function view(main, { me, whoAmI, parts, params, signal }) {
+  if (parts[0] && parts[0] !== thread?.thread_id) {
+    show(main, loading());
+    forget();
+    await load(parts[0], signal);
+  } else if (thread) history.replaceState(null, "", `#/threads/${thread.thread_id}`);
   const typed = main.querySelector("#question"); // in the skeleton of the page one may have begun
   const had = typed ? document.activeElement === typed : !matchMedia("(pointer: coarse)").matches;
   const box = h("textarea[id=question][rows=1][maxlength=1000][aria-describedby=keys][enterkeyhint=send][data-question]", {
@@ -33,13 +90,19 @@ export async function view(main, { me, whoAmI, params, signal }) {
   });
   const send = h("button.button.primary[data-send]", t("ask.send"));
   const stop = button("[data-stop]", t("ask.stop"), () => turns.at(-1).stop());
-  const fresh = button(".quiet[data-new]", t("ask.new"), () => { forget(); draw(); box.focus(); });
+  const fresh = button(".quiet[data-new]", t("ask.new"), () => {
+    forget();
+    history.replaceState(null, "", "#/");
+    draw();
+    box.focus();
+  });
   const options = h("div.options[id=options][hidden]");
   const toggle = button(".quiet[aria-controls=options][data-filters]", "", () => { options.hidden = !options.hidden; draw(); if (!options.hidden) fill(); });
   const list = h("div.turns");
+  const bar = h("div.row.spread[data-thread-bar]");
   const vaults = h("div"); // what GET /me says, which may come after a problem of a question: each has its place
   const notice = h("div");
-  const page = h("div.ask", h("div.conversation", h("div.hero", h("h1", t("ask.title")), h("p.muted", t("ask.intro"))), list, vaults, notice,
+  const page = h("div.ask", h("div.conversation", h("div.hero", h("h1", t("ask.title")), h("p.muted", t("ask.intro"))), bar, list, vaults, notice,
     h("form.composer", { onsubmit: (event) => { event.preventDefault(); submit(); } }, h("label.visually-hidden[for=question]", t("ask.label")), box,
       h("div.composer-bar", toggle, fresh, h("span.muted.small[id=keys]", t("ask.keys")), stop, send), options)));
   if (params.get("vault")) fields.vaults = [params.get("vault")];
@@ -59,11 +122,24 @@ export async function view(main, { me, whoAmI, params, signal }) {
     page.classList.toggle("has-turns", turns.length > 0);
     if (list.childElementCount !== turns.length) show(list, turns.map((turn) => turn.element));
     box.placeholder = t(turns.length ? "ask.follow_up" : "ask.placeholder");
+    drawBar();
     stop.hidden = !running;
     send.hidden = running;
     fresh.hidden = !turns.length;
     toggle.setAttribute("aria-expanded", !options.hidden);
     show(toggle, t("ask.filters"), chosen && h("span.chosen", `: ${chosen}`));
+  }
+
+  // Drawn anew where something of it changed: a button that has the focus keeps it.
+  function drawBar() {
+    const state = JSON.stringify([thread?.thread_id, thread?.name, thread?.shared, leftOut]);
+    if (bar.dataset.state === state) return;
+    bar.dataset.state = state;
+    const held = document.activeElement?.dataset.action;
+    const tool = (name, label, run) => button("", label, () => run().catch((error) => show(notice, problem(error))), { "data-action": name });
+    show(bar, thread && [h("span.muted.small[data-name]", nameOfThread(thread), leftOut > 0 && ` · ${t("thread.left_out", { count: leftOut })}`), h("div.row",
+      thread.own && tool("share", t(thread.shared ? "thread.unshare" : "thread.share"), async () => { thread = await share(thread); draw(); }), tool("export", t("thread.export"), () => download(thread)))]);
+    if (held) bar.querySelector(`[data-action="${held}"]`)?.focus();
   }
 
   async function submit() {
@@ -81,7 +157,7 @@ export async function view(main, { me, whoAmI, params, signal }) {
     show(vaults);
     show(notice);
     const history = turns.filter((turn) => turn.answered).slice(-HISTORY).map((turn) => ({ question: turn.fields.query, answer: turn.text.slice(0, MAX_ANSWER).toWellFormed() }));
-    const turn = new Turn({ query: question, ...request() }, history, (...evidence) => open(...evidence), () => window.dispatchEvent(new CustomEvent("turns")));
+    const turn = new Turn({ query: question, ...request() }, history, (...evidence) => open(...evidence), changed);
     turns.push(turn);
     box.value = draft = "";
     turn.run();
@@ -103,6 +179,10 @@ export async function view(main, { me, whoAmI, params, signal }) {
   };
   const ask = () => whoAmI().then(known, (error) => error.kind !== "signed_out" && show(vaults, problem(error, ask)));
   window.addEventListener("turns", draw, { signal });
+  window.addEventListener("edit-question", ({ detail }) => {
+    box.value = draft = detail;
+    box.focus();
+  }, { signal });
   window.addEventListener("signed-in", (event) => known(event.detail), { signal });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select") || document.querySelector("dialog[open]")) return;

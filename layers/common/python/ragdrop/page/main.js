@@ -13,6 +13,7 @@ const header = document.getElementById("header");
 const VIEWS = {
   "": ["ask", () => import("./ask.js")],
   answers: ["ask", () => import("./receipt.js")],
+  threads: ["threads", (parts) => (parts.length ? import("./ask.js") : import("./threads.js"))],
   documents: ["documents", (parts) => (parts.length > 1 ? import("./document.js") : import("./documents.js"))],
   health: ["health", () => import("./health.js")],
 };
@@ -43,9 +44,9 @@ async function route() {
   const { signal } = leaving;
   const [nav, load] = VIEWS[name] ?? VIEWS[""];
   const early = nav === "ask" && name !== "answers"; // usable before GET /me has answered
-  current = nav;
+  current = nav === "threads" && parts.length ? "ask" : nav;
   root.dataset.view = name;
-  document.title = `${t(`nav.${nav}`)} · ragdrop`;
+  document.title = `${t(`nav.${current}`)} · ragdrop`;
   drawHeader();
   try {
     const module = load(parts);
@@ -114,7 +115,7 @@ function drawHeader() {
   show(header,
     h("a.skip[href=#main]", { onclick: (event) => { event.preventDefault(); main.focus(); } }, t("app.skip")),
     h("a.brand[href=#/]", svg("svg[viewBox=0 0 16 16][aria-hidden=true]", svg("path[d=M8 1c3 4 5 6 5 9a5 5 0 0 1-10 0c0-3 2-5 5-9z]")), "ragdrop"),
-    h("nav", { "aria-label": t("app.nav") }, ["ask", "documents", "health"].map((name) =>
+    h("nav", { "aria-label": t("app.nav") }, ["ask", "threads", "documents", "health"].map((name) =>
       h("a", { href: name === "ask" ? "#/" : `#/${name}`, "aria-current": name === current && "page", "data-nav": name }, t(`nav.${name}`)))),
     credential.get() && finder(),
     h("div.controls", me && h("span.account.muted", { "data-role": me.role }, whose()),

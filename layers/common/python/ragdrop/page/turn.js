@@ -104,7 +104,8 @@ export class Turn {
     const { found, state, text, citations, running } = this;
     this.element.dataset.state = state;
     this.answer.setAttribute("aria-busy", running);
-    show(this.notices, found && [found.asked && found.asked !== this.fields.query && h("p.muted.small[data-asked]", t("turn.asked", { question: found.asked })),
+    show(this.notices, found && [found.asked && found.asked !== this.fields.query && h("p.muted.small[data-asked]", t("turn.asked", { question: found.asked }), " ",
+        button(".quiet.small[data-edit]", t("turn.edit"), () => window.dispatchEvent(new CustomEvent("edit-question", { detail: found.asked })))),
       (found.degraded || found.fallback_level > 1) && warning(t("turn.degraded")), found.finish_reason === "length" && warning(t("turn.cut")), found.warnings.map(warning)]);
     const told = (state === "stopped" || state === "broken") && h("p.notice.warning", { [`data-${state}`]: true }, t(`turn.${state}`));
     show(this.progress, running && loading(t(`turn.${state}`)), told, state === "stopped" ? button("[data-again]", t("turn.again"), () => this.run())
@@ -181,12 +182,12 @@ function sourcesOf({ sources, linked_docs: linked, excluded }, citations) {
     documents("linked", linked.filter((one) => !markers(one)), about), excluded.length > 0 && h("h3", t("sources.excluded")), documents("excluded", excluded, (one) => [known("excluded", one.reason)]));
 }
 
-async function copy(text) {
+export async function copy(text, done = t("common.copied")) {
   const copied = await navigator.clipboard?.writeText(text).then(() => true, () => false);
-  toast(t(copied ? "common.copied" : "common.copy_failed"));
+  toast(copied ? done : t("common.copy_failed"));
 }
 
-function toast(text) {
+export function toast(text) {
   const said = h("div.toast", text);
   announce(said.textContent);
   document.body.append(said);
