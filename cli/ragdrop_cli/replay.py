@@ -1,4 +1,4 @@
-"""`ragdrop replay` and `ragdrop diff`: ask the question of an earlier answer again, and show what differs and why."""
+"""`ragdrop replay`, `diff` and `threads`: ask an earlier question again, show what differs and why; conversations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 from ragdrop.client import RagdropClient
 from ragdrop.errors import DocumentNotFoundError
 from ragdrop_cli.options import AsObject
-from ragdrop_cli.output import FAILED, note, one_line, say
+from ragdrop_cli.output import FAILED, note, one_line, say, say_body, say_table
 from ragdrop_cli.questions import joined, span
 from ragdrop_cli.session import session_of
 
@@ -95,6 +95,30 @@ def replay(context: typer.Context, answer_id: AnswerId, *, as_json: AsObject = F
         _show_replay(found, receipt)
     if not found["same"]:
         raise typer.Exit(FAILED)
+
+
+ThreadWords = Annotated[str, typer.Argument(help="Words that the names of threads have.", show_default=False)]
+AsMarkdown = Annotated[
+    str | None, typer.Option("--markdown", metavar="ID", help="Print this thread as Markdown with footnotes.")
+]
+
+
+def threads(
+    context: typer.Context, words: ThreadWords = "", *, markdown: AsMarkdown = None, as_json: AsObject = False
+) -> None:
+    """List your conversations of the last 30 days by id, or print one as Markdown."""
+    with session_of(context).client() as client:
+        found = client.threads(words) if markdown is None else client.thread_markdown(markdown)
+    if as_json:
+        say_body(found.raw)
+    elif markdown is not None:
+        say(found["markdown"].rstrip("\n"))
+    else:
+        rows = [
+            (each["thread_id"], each["name"], each["answers_total"], "shared" * each["shared"], each["updated_at"])
+            for each in found["threads"]
+        ]
+        say_table(("id", "name", "answers", "shared", "changed"), rows)
 
 
 def _of_another_version(client: RagdropClient, document: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -57,5 +57,5 @@ def test_what_a_thread_cannot_be_is_refused(deployment: Deployment) -> None:
         ("GET", "/threads/none", None, 404),
         ("GET", f"/threads/{'g' * 48}", None, 404),
     ):
-        query = dict(*more)
+        query: dict[str, str] = dict(*more)
         assert send(deployment, method, path, body, **query)[0] == expected, (method, path, body)

@@ -186,7 +186,7 @@ def test_an_export_has_footnotes_in_the_places_of_markers(world: World, threads:
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_no_text_of_an_export_is_markup_a_script_or_a_footnote_of_its_own(payload: str) -> None:
+def test_no_text_of_an_export_is_markup_a_script_or_another_footnote(payload: str) -> None:
     citation = {"marker": 1, "key": f"acme/team/{payload}", "quote": payload, "status": "verified", "version_id": "v1"}
     body = {
         "question": payload,

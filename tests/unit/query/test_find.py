@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,11 +31,11 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
     return made
 
 
-def find(world: World, text: str, caller: Caller | None = None, **fields: object) -> list[FoundTyped]:
-    return world.app.query.find(Query(text, **fields), caller or world.caller, Deadline.after(10))  # type: ignore[arg-type]
+def find(world: World, text: str, caller: Caller | None = None, **fields: Any) -> list[FoundTyped]:
+    return world.app.query.find(Query(text, **fields), caller or world.caller, Deadline.after(10))
 
 
-def found(world: World, text: str, **fields: object) -> list[tuple[str, str]]:
+def found(world: World, text: str, **fields: Any) -> list[tuple[str, str]]:
     return [(each.key.path, each.found_in) for each in find(world, text, **fields)]
 
 

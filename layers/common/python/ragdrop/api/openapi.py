@@ -34,6 +34,9 @@ MORE = {
     ),
     "/answers/{answer_id}": ("NOT_FOUND",),
     "/answers/{answer_id}/feedback": ("NOT_FOUND",),
+    "/threads/{thread_id}": ("NOT_FOUND",),
+    "/threads/{thread_id}/answers": ("NOT_FOUND", "CONFLICT"),
+    "/threads/{thread_id}/markdown": ("NOT_FOUND",),
     "/documents/{vault}/{path}": ("DOCUMENT_NOT_FOUND", "DOCUMENT_TOO_LARGE"),
     "/documents/{vault}/{path}/history": ("DOCUMENT_NOT_FOUND",),
     "/documents/{vault}/{path}/tables": ("DOCUMENT_NOT_FOUND",),
@@ -48,6 +51,7 @@ PATH_PARAMETERS = {
 DOCUMENT = "/documents/{vault}/{path}"
 MORE_OF = {
     "POST /app/sign-in": ("UNAUTHENTICATED",),
+    "POST /threads": ("NOT_FOUND",),
     "POST /stages/{vault}/{stage}/promote": ("CONFLICT",),
     "POST /stages/{vault}/{stage}/discard": ("CONFLICT",),
     f"PUT {DOCUMENT}": ("CONFLICT", "PRECONDITION_FAILED"),
@@ -80,6 +84,7 @@ PARAMETERS = {
     "purge": "1 (admin): all versions and all that is stored of it go for good.",
     "answer_id": "The id of an answer, as `POST /ask` gave it.",
     "stage": "The stage's name.",
+    "thread_id": "The id of a thread.",
 }
 """What parameters of routes mean, by name."""
 _DOCUMENT = {"request_id": "6f9c2a1e", "vault": "team", "path": "notes/pump.md", "key": "acme/team/notes/pump.md"}
@@ -116,6 +121,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "POST /retrieveAndGenerateStream": {"request": _ASKED},
     "POST /app/sign-in": {"request": {"code": "Zb1pYV8mH3cN0qk6t2rXw9uLs4aJdEfG7hI5oPyQvTM"}},
     "POST /answers/{answer_id}/feedback": {"request": {"kind": "wrong", "text": "team/notes/backup.md says 35 days"}},
+    "POST /threads": {"request": {"answer_id": "0123456789abcdef0123456789abcdef", "name": "Backups"}},
+    "POST /threads/{thread_id}/answers": {"request": {"answer_id": "0123456789abcdef0123456789abcdef"}},
+    "PATCH /threads/{thread_id}": {"request": {"name": "Backups", "shared": True}},
     "POST /uploads": {"request": {"vault": "team", "path": "handbook.pdf", "media_type": "application/pdf"}},
     "POST /vaults/{vault}/rollback": {"request": {"to": "2026-01-31T10:00:00Z", "prefix": "notes/", "dry_run": True}},
     "PUT /documents/{vault}/{path}": {

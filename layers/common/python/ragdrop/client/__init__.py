@@ -287,6 +287,14 @@ class RagdropClient:
         """A `code` that signs a browser in to the web page once, until `expires_at`."""
         return self._post("/app/links", {})
 
+    def threads(self, words: str = "") -> Reply:
+        """The threads of this key, the one that changed last first; with *words* those whose names have them."""
+        return self._connection.send("GET", "/threads", params=given(q=words or None))
+
+    def thread_markdown(self, thread_id: str) -> Reply:
+        """A thread as `markdown` with footnotes, as far as this key may read its answers now."""
+        return self._connection.send("GET", f"/threads/{quote(thread_id, safe='')}/markdown")
+
     def vaults(self) -> Iterator[Reply]:
         """Pages of the vaults that the key may read: name, documents by status, chunks, last change."""
         return self._pages("/vaults")

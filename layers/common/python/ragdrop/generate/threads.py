@@ -207,7 +207,7 @@ def as_markdown(title: str, receipts: Sequence[Mapping[str, Any]], *, left_out: 
 
 
 def _with_footnotes(body: Mapping[str, Any], first: int) -> str:
-    """The answer with a reference in the place of each marker, counted from *first*; a bracket of its own stays."""
+    """The answer with a reference in the place of each marker, counted from *first*; any other bracket stays."""
     answer, at, out = str(body["answer"]), 0, ""
     numbers = {each["marker"]: first + number for number, each in enumerate(body["citations"], 1)}
     for sentence in sorted(body.get("sentences") or (), key=lambda each: each["end"]):

@@ -1,6 +1,6 @@
 // Threads: the list of one's own, and what can be done with one: open, name, share, export, delete.
 
-import { base, call, query, send } from "./api.js";
+import { base, call, query } from "./api.js";
 import { announce, button, h, show } from "./dom.js";
 import { empty, loading, problem } from "./problems.js";
 import { number, t, when } from "./strings.js";
@@ -21,7 +21,7 @@ export async function share(thread, shared = !thread.shared) {
 
 // Hand a thread over as a file of Markdown.
 export async function download(thread) {
-  const href = URL.createObjectURL(await (await send(path(thread, "/markdown"))).blob());
+  const href = URL.createObjectURL(new Blob([(await call(path(thread, "/markdown"))).markdown], { type: "text/markdown;charset=utf-8" }));
   const name = nameOfThread(thread).replace(/[^\p{L}\p{N} _-]+/gu, " ").trim().slice(0, 60) || "thread";
   h("a", { href, download: `${name}.md` }).click();
   setTimeout(() => URL.revokeObjectURL(href), 10_000);

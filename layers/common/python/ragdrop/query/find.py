@@ -108,11 +108,11 @@ def findings(text: str, named: Sequence[Hit], worded: Sequence[Hit], *, limit: i
     quoted = [next(filter(None, match.groups())) for match in _QUOTED.finditer(text)]
     phrases, words = [_phrase(each) for each in quoted], typed_words(text)
     codes = [term for term in exact_terms(text) if term.is_code]
-    kept = [hit for hit in worded if all(phrase.search(hit.chunk.in_context) for phrase in phrases)]
+    fitting = [hit for hit in worded if all(phrase.search(hit.chunk.in_context) for phrase in phrases)]
     if codes:
-        kept.sort(key=lambda hit: -sum(code.stands_in(fold(hit.chunk.in_context)) for code in codes))
+        fitting.sort(key=lambda hit: -sum(code.stands_in(fold(hit.chunk.in_context)) for code in codes))
     passages: dict[DocumentKey, Hit] = {}
-    for hit in kept:
+    for hit in fitting:
         passages.setdefault(hit.key, hit)
     by_name: dict[DocumentKey, FoundTyped] = {}
     for hit in named:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import PlainTextResponse
 
 from ragdrop.api.edge import Authenticate, RequestDeadline
 from ragdrop.api.routes.receipt_routes import receipt_shape
@@ -13,6 +12,7 @@ from ragdrop.api.shapes.thread_shapes import (
     ThreadChange,
     ThreadDeleted,
     ThreadList,
+    ThreadMarkdown,
     ThreadReply,
     ThreadRequest,
     ThreadShape,
@@ -66,12 +66,13 @@ def threads_router(threads: Callable[[], Threads], reader: Authenticate) -> APIR
         more = {"request_id": request.state.request_id, "answers": answers, "left_out": left_out, "cursor": following}
         return ThreadShape.model_validate(thread_fields(thread, who) | more)
 
-    @router.get(f"{THREAD}/markdown", response_class=PlainTextResponse, summary="Export a thread")
+    @router.get(f"{THREAD}/markdown", summary="Export a thread")
     def get_thread_markdown(
-        thread_id: str, who: Annotated[Caller, Depends(reader)], deadline: RequestDeadline
-    ) -> PlainTextResponse:
+        thread_id: str, request: Request, who: Annotated[Caller, Depends(reader)], deadline: RequestDeadline
+    ) -> ThreadMarkdown:
         """The thread as Markdown with footnotes, as far as the key may read its answers now."""
-        return PlainTextResponse(threads().markdown(who, thread_id, deadline), media_type="text/markdown")
+        markdown = threads().markdown(who, thread_id, deadline)
+        return ThreadMarkdown(request_id=request.state.request_id, thread_id=thread_id, markdown=markdown)
 
     @router.post(f"{THREAD}/answers", summary="Add an answer to a thread")
     def post_thread_answer(

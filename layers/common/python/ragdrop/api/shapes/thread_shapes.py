@@ -14,9 +14,7 @@ class ThreadSummary(BaseModel):
     """A thread without its answers."""
 
     thread_id: str = Field(description="Its id, which opens it if it is shared.")
-    name: str | None = Field(
-        description="As its owner called it, else its first question, which others are not told: null."
-    )
+    name: str | None = Field(description="As its owner called it, else its first question, which is null to others.")
     own: bool = Field(description="Whether the key that asks began it.")
     shared: bool = Field(description="Whether others of the tenant may open it by its id.")
     answers_total: int = Field(description="How many answers it has.")
@@ -41,6 +39,13 @@ class ThreadShape(ThreadReply):
     answers: list[ReceiptShape] = Field(description="Receipts, the oldest first, ten at most.")
     left_out: int = Field(description="Answers of this page that the key may not read, or that are gone.")
     cursor: Cursor
+
+
+class ThreadMarkdown(Replied):
+    """A thread as Markdown."""
+
+    thread_id: str = Field(description="Its id.")
+    markdown: str = Field(description="Questions and answers, each citation a footnote.")
 
 
 class ThreadRequest(BaseModel):
