@@ -14,7 +14,7 @@ import pytest
 from groundcheck import Passage
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DeadlineError, ReaderError
-from ragdrop.generate.citations import VerifyAnswer
+from ragdrop.generate.verify_answer import VerifyAnswer
 from ragdrop.models.cached_reader import MAX_PAIRS, MODEL
 from ragdrop.models.http import OpenAiHttp
 from ragdrop.models.reader import HttpReader

@@ -15,7 +15,7 @@ from ragdrop.domain.retrieval import Query
 from ragdrop.errors import EmbeddingServiceError, ReaderError
 from ragdrop.generate.answering import NOT_READ, AnswerScale, ReadQuestion
 from ragdrop.generate.ask import Ask
-from ragdrop.generate.citations import VerifyAnswer
+from ragdrop.generate.verify_answer import VerifyAnswer
 from ragdrop.models.sentence_vectors import NearestSentence
 from testing.memory_services import WordReader
 from tests.world import World

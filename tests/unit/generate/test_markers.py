@@ -7,8 +7,9 @@ import pytest
 from groundcheck import Passage
 from ragdrop.domain.answers import Citation
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.generate.citations import AnswerReader, CitedAnswer, VerifyAnswer
+from ragdrop.generate.citations import AnswerReader, CitedAnswer
 from ragdrop.generate.markers import UNKNOWN_MARKER
+from ragdrop.generate.verify_answer import VerifyAnswer
 from ragdrop.models.answerer import quoted_answer as local_answer
 from tests.unit.generate.test_ask import ask
 from tests.unit.generate.test_citations import cite, segment

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from groundcheck import ClaimStatus, OpenClaim, Opinion, Passage
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import CircuitOpenError, EmbeddingServiceError
-from ragdrop.generate.citations import VerifiedAnswer, VerifyAnswer
+from ragdrop.generate.verify_answer import VerifiedAnswer, VerifyAnswer
 
 SOURCES = [
     Passage("The pump is red. It holds 7 litres.", id="pump.md"),
@@ -124,3 +124,76 @@ def test_every_span_is_one_of_the_given_texts(answer: str, texts: list[str]) -> 
         assert answer[sentence.start : sentence.end] == sentence.text
         for proof in sentence.evidence:
             assert texts[int(proof.passage.id)][proof.start : proof.end] == proof.quote
+
+
+COSTS = Passage(
+    "# Costs\n\n| date | item | category | amount (EUR) |\n|---|---|---|---|\n"
+    "| 2026-08-03 | Food | Dog | 300 |\n| 2026-08-05 | Vet | Dog | 80 |\n| 2026-08-09 | Collar | Dog | 32.40 |\n"
+    "| 2026-09-09 | Food | Dog | 30 |\n| 2026-08-09 | Rent | Flat | 900 |\n",
+    id="costs.md",
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "status"),
+    [
+        ("The dog cost 412.40 EUR in August.", "supported"),
+        ("The dog cost €412 in August 2026 [1].", "supported"),
+        ("The dog cost 300 EUR in August.", "contradicted"),
+        ("In August the dog cost 500 EUR.", "contradicted"),
+        ("The average amount of the dog was 110.60 EUR.", "supported"),
+        ("The largest amount of the dog was 300 EUR.", "supported"),
+        ("The largest amount of the dog was 500 EUR.", "contradicted"),
+        ("Der Hund kostete 500 EUR.", "unsupported"),
+    ],
+)
+def test_a_number_is_compared_with_what_a_plan_over_the_rows_gives(sentence: str, status: ClaimStatus) -> None:
+    found = verify(sentence, sources=[COSTS])
+
+    assert statuses(found) == [status]
+    assert [proof.rows_total for proof in found.computed.values()] == [5] * (status != "unsupported")
+
+
+def test_a_computed_number_has_its_rows_as_evidence_and_its_expression() -> None:
+    found = verify("The dog cost 412.40 EUR in August.", sources=[SOURCES[0], COSTS])
+
+    [proof] = found.sentences[0].evidence
+    assert proof.passage is COSTS
+    assert proof.quote.splitlines() == COSTS.text.splitlines()[4:7]
+    assert found.computed[0].expression.startswith('sum(amount (EUR)) where category is "Dog"')
+    assert (found.computed[0].number, found.computed[0].rows_used) == ("412.40", 3)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The cat cost 412.40 EUR in August.",
+        "The dog cost 500 USD in August.",
+        "The dog cost 500 EUR in August 2025.",
+        "The dog did not cost 412.40 EUR in August.",
+        "The dog may cost 500 EUR in August.",
+        "The dog cost about 400 EUR in August.",
+        "The dog cost more than 500 EUR in August.",
+        "Ida says that the dog cost 500 EUR.",
+        "The dog cost 500 EUR this month.",
+        "The dog cost 500 EUR in August [2].",
+    ],
+)
+def test_a_sentence_without_one_certain_plan_is_judged_as_before(sentence: str) -> None:
+    sources = [COSTS, SOURCES[0]]
+    plain = [replace(each, text=each.text.replace("|", " ")) for each in sources]
+
+    found = verify(sentence, sources=sources)
+
+    assert found.computed == {}
+    assert statuses(found) == statuses(verify(sentence, sources=plain))
+
+
+def test_rows_of_a_csv_are_a_table_where_the_source_is_named_so() -> None:
+    csv = Passage("day;tour;km\n2026-05-01;Rome;120\n2026-05-09;Bonn;85,5\n2026-06-02;Ulm;40\n", id="tours.csv")
+
+    found = verify("Two tours were longer than 80 km. The tours were 300 km in total.", sources=[csv])
+
+    assert statuses(found) == ["supported", "contradicted"]
+    assert found.sentences[0].evidence[0].quote == "2026-05-01;Rome;120\n2026-05-09;Bonn;85,5\n"
+    assert found.computed[0].cells == ("C2", "C3")

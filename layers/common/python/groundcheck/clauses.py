@@ -194,7 +194,7 @@ def _stems(text: str) -> frozenset[str]:
 
 # Modality: how surely, and whether one must.
 
-_MODALS = {
+MODALS = {
     **dict.fromkeys(("may", "might", "could", "can", "possibly", "perhaps", "maybe", "able", "allowed"), "possible"),
     **dict.fromkeys(
         ("probably", "likely", "should", "would", "expected", "suspect", "suspects", "suspected"), "likely"
@@ -239,14 +239,14 @@ def _governed(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Each modal word of *text*, by its sort, with the stems of the words behind it that it governs."""
     found = tokens(_HAVE_TO.sub("must", folded(text)))
     for place, token in enumerate(found):
-        sort = _MODALS.get(token)
+        sort = MODALS.get(token)
         if sort is None:
             continue
         scope: list[str] = []
         for word in found[place + 1 :]:
             if word in CLAUSE_ENDS or len(scope) == SCOPE or (scope and word in LINKS):
                 break
-            if word not in STOP_WORDS and word not in NEGATIONS and word not in _MODALS:
+            if word not in STOP_WORDS and word not in NEGATIONS and word not in MODALS:
                 scope.append(stem(word))
         yield sort, tuple(scope)
 
@@ -255,7 +255,7 @@ def _without_modals(text: str) -> str:
     """*text* without the words that a modal word governs: what it says for sure."""
     sure, left = [], 0
     for token in tokens(_HAVE_TO.sub("must", folded(text))):
-        if token in _MODALS:
+        if token in MODALS:
             left = SCOPE
         elif token in CLAUSE_ENDS:
             left = 0
@@ -419,7 +419,7 @@ _OPERATORS: dict[str, str] = {
     **dict.fromkeys(
         _words_of("fail fails failed refuse refuses refused deny denies denied avoid avoids avoided"), "not"
     ),
-    **_MODALS,
+    **MODALS,
     **dict.fromkeys(_ALL, "all"),
     **dict.fromkeys(_MOST, "most"),
     **dict.fromkeys(_SOME, "some"),

@@ -9,10 +9,10 @@ from ragdrop.app.tenant_parts import TenantParts
 from ragdrop.generate.answering import ReadQuestion
 from ragdrop.generate.ask import Ask, ObservedAsk, ReadAnswer
 from ragdrop.generate.ask_tables import AskTables
-from ragdrop.generate.citations import VerifyAnswer
 from ragdrop.generate.prompt import CondenseConversation, PreparePrompt
 from ragdrop.generate.store_receipts import StoreReceipts
 from ragdrop.generate.threads import Threads
+from ragdrop.generate.verify_answer import VerifyAnswer
 from ragdrop.ports.telemetry import Operation
 
 

@@ -210,7 +210,7 @@ class AskTables:
         tenant = self._directory.tenant(caller.tenant)
         if saved is None or tenant is None or given.table is None:
             return []
-        spans = list(islice(_runs(given.table, sorted(set(given.used))), MAX_CITATIONS))
+        spans = list(islice(given.table.runs(sorted(set(given.used)), most=MAX_QUOTE_ROWS), MAX_CITATIONS))
         cited: list[tuple[Hit, int, int]] = []
         for start, end in spans:
             for chunk in _chunks_of(saved, tenant.active.name, start, end):
@@ -307,17 +307,6 @@ def _documents_table(listed: Sequence[_Listed]) -> TypedTable:
     return table_of_records(records, DOCUMENTS)
 
 
-def _runs(table: TypedTable, rows: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Where rows that follow each other start and end in the text."""
-    at = 0
-    while at < len(rows):
-        last = at
-        while last + 1 < len(rows) and rows[last + 1] == rows[last] + 1 and last - at < MAX_QUOTE_ROWS:
-            last += 1
-        yield table.starts[rows[at]], table.starts[rows[last] + 1]
-        at = last + 1
-
-
 def _chunks_of(saved: StoredRevision, index: str, start: int, end: int) -> list[Chunk]:
     return [chunk for chunk, _ in saved.chunks_between(index, start, end) if chunk.start < end and chunk.end > start]
 
@@ -388,16 +377,21 @@ def _answer_of(given: TableAnswer, hits: Sequence[tuple[Hit, int, int]], retriev
         claims=[claim],
         shown=Shown(sources),
         answers=AnswersQuestion("yes"),
-        table=TableProof(
-            given.value,
-            None if given.number is None else format(given.number, "f"),
-            given.path,
-            given.range,
-            given.cells,
-            given.rows_used,
-            given.rows_total,
-            given.expression,
-        ),
+        table=proof_of(given),
+    )
+
+
+def proof_of(given: TableAnswer) -> TableProof:
+    """Where a computed answer comes from."""
+    return TableProof(
+        given.value,
+        None if given.number is None else format(given.number, "f"),
+        given.path,
+        given.range,
+        given.cells,
+        given.rows_used,
+        given.rows_total,
+        given.expression,
     )
 
 

@@ -3,18 +3,17 @@
 import functools
 import hashlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from groundcheck import STANDING, Checked, OpenClaim, Opinion, Passage, SecondOpinion
-from groundcheck.claims import asserts, best_passage, check_cited, find_evidence, known_words, lacks_sources, pieces
+from groundcheck import STANDING, Checked, OpenClaim, Opinion, Passage
+from groundcheck.claims import asserts, best_passage, check_cited, find_evidence, known_words, lacks_sources
 from groundcheck.sentences import Span, units
-from ragdrop.domain.answers import AbstainReason, AnswersQuestion, CheckedSentence, Citation, Segment
+from ragdrop.domain.answers import AbstainReason, CheckedSentence, Citation, Segment
 from ragdrop.domain.deadlines import VERIFY, Deadline
 from ragdrop.errors import DependencyError
 from ragdrop.generate.abstentions import SentinelFilter
-from ragdrop.generate.answering import ReadQuestion
 from ragdrop.generate.markers import MAY_BE_LINK, UNKNOWN_MARKER, MarkerReader, in_code, marks_gap
 from ragdrop.ports.answer_services import ClaimVerifier
 
@@ -22,18 +21,6 @@ logger = logging.getLogger(__name__)
 
 NOT_VERIFIED = "the verifier did not answer: sentences in other words than their source count as unsupported"
 MOST_AT_ONCE = 20  # claims of one call to a chat model
-
-
-@dataclass(frozen=True, slots=True)
-class VerifiedAnswer:
-    """Every sentence of an answer, in order.
-
-    `answers` says whether it answers its question, None where none was given.
-    """
-
-    sentences: list[Checked]
-    warnings: list[str]
-    answers: AnswersQuestion | None = None
 
 
 class AskVerifier:
@@ -78,97 +65,6 @@ class AskVerifier:
             self.warnings = [NOT_VERIFIED]
             return
         self._opinions |= dict(zip(claims, found, strict=True))
-
-
-class VerifyAnswer:
-    """Check each sentence of a given answer against given sources, and whether it answers.
-
-    *verifier* judges sentences that rules leave open, *read* reads the answer against its question.
-    """
-
-    def __init__(self, verifier: ClaimVerifier | None, read: ReadQuestion | None = None) -> None:
-        self._verifier = verifier
-        self._read = read or ReadQuestion(None)
-
-    def __call__(
-        self, answer: str, sources: Sequence[Passage], deadline: Deadline, *, question: str | None = None
-    ) -> VerifiedAnswer:
-        """The status of each sentence of *answer*, and whether it answers *question*, where one is given.
-
-        A marker such as `[2]` names the second of *sources*, whose ids differ, and its sentence must stand there; a
-        sentence without one may stand in any.  Spans are code points of *answer* and of the sources' texts.
-        """
-        split = [pieces(source) for source in sources]
-        marked = list(_marked_sentences(answer, [source.text for source in sources]))
-
-        def checked(ask: SecondOpinion | None) -> list[Checked]:
-            return [_checked(sentence, split, ask) for sentence in marked]
-
-        said = " ".join(sentence.said.strip() for sentence in marked)
-        answers = self._read.verdict(question, said, deadline) if question else None
-        if self._verifier is None:
-            return VerifiedAnswer(checked(None), [], answers=answers)
-        ask = AskVerifier(self._verifier, deadline)
-        ask.all_at_once(lambda: checked(ask))
-        return VerifiedAnswer(checked(ask), ask.warnings, answers)
-
-
-@dataclass(frozen=True, slots=True)
-class _Marked:
-    """A sentence of an answer with and without its markers, and the numbers of the sources that they name."""
-
-    start: int
-    text: str
-    said: str
-    numbers: tuple[int, ...]
-    has_unknown: bool
-
-
-def _marked_sentences(answer: str, sources: Sequence[str]) -> Iterator[_Marked]:
-    """The sentences of *answer* over the texts of *sources*; a marker belongs to the sentence before it.
-
-    >>> [(each.said, each.numbers) for each in _marked_sentences("It is red. [1] It runs.", ["It is a red pump."])]
-    [('It is red.', (1,)), ('It runs.', ())]
-    """
-    names = {str(number): number for number in range(1, len(sources) + 1)}
-    reader = MarkerReader("", sources, range(1, len(sources) + 1))
-    groups = reader.spans(answer)
-    plain = list(answer)
-    for start, end in groups:
-        plain[start:end] = [letter if letter.isspace() else " " for letter in plain[start:end]]
-    text = "".join(plain)
-    spans = units(text)
-    untils = [*(span.start for span in spans[1:]), len(answer)]
-    for span, until in zip(spans, untils, strict=False):
-        found = [
-            reader.resolve(answer[start:end], lambda name, _: names.get(name))
-            for start, end in groups
-            if span.start <= start < until
-        ]
-        end = span.start + len(text[span.start : span.end].rstrip())
-        cuts = [span.start, *(cut for group in groups if span.start <= group[0] < end for cut in group), end]
-        yield _Marked(
-            span.start,
-            answer[span.start : end],
-            "".join(answer[start:stop] for start, stop in zip(cuts[::2], cuts[1::2], strict=True)),
-            tuple(dict.fromkeys(number for numbers, _ in found for number in numbers)),
-            any(has_unknown for _, has_unknown in found),
-        )
-
-
-def _checked(sentence: _Marked, split: Sequence[Sequence[Passage]], ask: SecondOpinion | None) -> Checked:
-    named = [piece for number in sentence.numbers for piece in split[number - 1]]
-    every = [piece for source in split for piece in source]
-    if not asserts(sentence.said, lambda: known_words(every)):
-        found = Checked(sentence.text, "not_a_claim")
-    elif sentence.has_unknown and not named:
-        found = Checked(sentence.text, "unsupported", UNKNOWN_MARKER, 0.0)
-    else:
-        found = find_evidence(sentence.said, named or every, ask)
-    if found.status == "unsupported" and lacks_sources(sentence.said, lambda: "\n".join(each.text for each in every)):
-        found = Checked(sentence.text, "missing")
-    comes_near = found.stands or found.reason != "words"
-    return replace(found, text=sentence.text, start=sentence.start, evidence=found.evidence if comes_near else ())
 
 
 CitationPolicy = Literal["mark", "drop", "abstain"]

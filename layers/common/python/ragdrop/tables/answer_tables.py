@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from ragdrop.tables.asked import read_question
 from ragdrop.tables.match_table import Mismatch, PlanCandidate, match_table
-from ragdrop.tables.plans import PlanResult, Refusal, RefusedPlanError, run_plan, shown_number
+from ragdrop.tables.plans import Plan, PlanResult, Refusal, RefusedPlanError, run_plan, shown_number
 from ragdrop.tables.typed import TypedTable
 
 MAX_CELLS = 1_000  # that an answer names; the range says the rest
@@ -33,7 +33,8 @@ class TableAnswer:
         reason: Why it was refused; None if answered.
         closest: The paths of the tables that come nearest, where it was refused.
         unknown: How many words of the question the nearest table does not know, where it was refused.
-        table: The table, and `used` its rows, for whoever cites them.
+        unit: The unit of `number`, empty if it has none.
+        table: The table, `used` its rows, and `plan` what was computed, for whoever cites or compares them.
     """
 
     value: str = ""
@@ -48,6 +49,8 @@ class TableAnswer:
     reason: Refusal | None = None
     closest: tuple[str, ...] = ()
     unknown: int = 0
+    unit: str = ""
+    plan: Plan | None = field(default=None, repr=False, compare=False)
     table: TypedTable | None = field(default=None, repr=False, compare=False)
     used: Sequence[int] = field(default=(), repr=False, compare=False)
 
@@ -117,7 +120,7 @@ def _answers(table: TypedTable, candidates: Sequence[PlanCandidate]) -> list[Tab
         except RefusedPlanError as exc:
             found.append(TableAnswer(reason=exc.reason, closest=(table.path,), expression=plan.expression(table)))
             continue
-        found.append(_answer(table, plan.expression(table), result))
+        found.append(answer_of_plan(plan, table, result))
     return found
 
 
@@ -126,7 +129,8 @@ def _is_one(column: int | None, table: TypedTable) -> bool:
     return column is not None and table.columns[column].kind in {"number", "amount", "duration", "boolean"}
 
 
-def _answer(table: TypedTable, expression: str, result: PlanResult) -> TableAnswer:
+def answer_of_plan(plan: Plan, table: TypedTable, result: PlanResult) -> TableAnswer:
+    """The answer that *result* of *plan* is, with its proof."""
     rows = list(result.rows)
     cells = tuple(table.cell(row, column) for row in rows[:MAX_CELLS] for column in result.columns)[:MAX_CELLS]
     return TableAnswer(
@@ -134,11 +138,13 @@ def _answer(table: TypedTable, expression: str, result: PlanResult) -> TableAnsw
         number=result.number,
         rows=result.texts,
         cells=cells,
-        expression=expression,
+        expression=plan.expression(table),
         path=table.path,
         range=table.range_of(0, table.row_count - 1) if table.row_count else "",
         rows_used=len(set(rows)),
         rows_total=len(table.rows),
+        unit=result.unit,
+        plan=plan,
         table=table,
         used=rows,
     )

@@ -17,7 +17,7 @@ from ragdrop.tables.typed import MAX_INDEXED, TypedColumn, TypedTable
 from ragdrop.tables.vocabulary import CONCEPTS, FILLERS, NOUNS, VERBS, english_root, number_of
 
 MAX_WORDS = 6  # of a value that a question names
-_SIZES = {
+SIZES = {
     "km": ("m", "1000"), "m": ("m", "1"), "cm": ("m", "0.01"), "mm": ("m", "0.001"), "h": ("s", "3600"),
     "minute": ("s", "60"), "s": ("s", "1"), "day": ("s", "86400"), "kg": ("g", "1000"), "g": ("g", "1"),
     "tonne": ("g", "1000000"), "mg": ("g", "0.001"), "l": ("l", "1"), "ml": ("l", "0.001"),
@@ -445,7 +445,7 @@ def _factor(unit: str, column: TypedColumn) -> Decimal | None:
     own = "s" if column.kind == "duration" else column.unit
     if unit == own:
         return Decimal(1)
-    mine, its = _SIZES.get(unit), _SIZES.get(own)
+    mine, its = SIZES.get(unit), SIZES.get(own)
     return Decimal(mine[1]) / Decimal(its[1]) if mine and its and mine[0] == its[0] else None
 
 

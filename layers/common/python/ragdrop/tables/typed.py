@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -33,6 +34,7 @@ _TOTAL_BEGINS = frozenset("gGsSzZeEtTaAmMdDiIΣØ")
 _EMPHASIS = re.compile(
     r"(?:\*\*|__|~~|`)(.+?)(?:\*\*|__|~~|`)|!?\[\[(?:[^\]|]*\|)?([^\]]+)\]\]|!?\[([^\]]*)\]\([^)]*\)"
 )
+_PIPES = re.compile(r"^\|.*\|[ \t]*\n\|[ \t]*:?-[-:| \t]*\|[ \t]*\n((?:\|.*\|[ \t]*(?:\n|\Z))+)", re.MULTILINE)
 _CELL_END = re.compile(r"(?<!\\)\|")
 
 
@@ -177,6 +179,16 @@ class TypedTable:
         """The name of whole rows."""
         return f"{self.cell(first, 0)}:{self._at(last, len(self.columns) - 1)}"
 
+    def runs(self, rows: Sequence[int], *, most: int) -> Iterator[tuple[int, int]]:
+        """Where *rows* that follow each other start and end in the text, at most *most* together."""
+        at = 0
+        while at < len(rows):
+            last = at
+            while last + 1 < len(rows) and rows[last + 1] == rows[last] + 1 and last - at < most:
+                last += 1
+            yield self.starts[rows[at]], self.starts[rows[last] + 1]
+            at = last + 1
+
     def _at(self, row: int, column: int) -> str:
         first, number = self.places[bisect_right(self.places, row, key=lambda place: place[0]) - 1]
         letters, rest = "", self.left + column + 1
@@ -252,6 +264,35 @@ def tables_of(document: ParsedDocument, path: str = "") -> Sequence[TypedTable]:
             )
         )
     return found
+
+
+def tables_in_text(text: str, path: str = "") -> Sequence[TypedTable]:
+    r"""The tables of a text that no reader read: those written in Markdown, or the whole text where *path* is of a CSV.
+
+    >>> [table.columns[1].value(0) for table in tables_in_text("So:\n\n| a | km |\n|---|---|\n| b | 7 |\n")]
+    [Decimal('7')]
+    >>> [table.range_of(0, 1) for table in tables_in_text("item;EUR\ndog;7,50\ncat;8,00\n", "costs.csv")]
+    ['A2:B3']
+    """
+    from readers.parsed import ParsedDocument, Table
+
+    if path.lower().endswith((".csv", ".tsv")):
+        return _separated(text, path)
+    spans = tuple(Table(found.start(), found.start(1), found.end()) for found in _PIPES.finditer(text))
+    return tables_of(ParsedDocument(text, "markdown", "text/markdown", tables=spans), path)
+
+
+def _separated(text: str, path: str) -> Sequence[TypedTable]:
+    """The table of a CSV whose rows are lines."""
+    lines = text.splitlines(keepends=True)
+    counts = {mark: lines[0].count(mark) for mark in ";\t,"} if lines else {}
+    mark = max(counts, key=counts.__getitem__, default=",")
+    rows = list(csv.reader(lines, delimiter=mark)) if counts.get(mark) else []
+    if len(rows) != len(lines) or len(rows) < 2 or any(len(row) > len(rows[0]) for row in rows):
+        return []
+    columns, named = _columns([rows[0]], rows[1:])
+    starts = array("q", accumulate(map(len, lines)))
+    return [TypedTable(path, "", columns, _totals(columns, named), starts, places=((0, 2),))]
 
 
 def split_row(line: str) -> list[str]:

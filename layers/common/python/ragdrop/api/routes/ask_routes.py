@@ -15,6 +15,7 @@ from ragdrop.api.shapes.answer_shapes import (
     AskResponse,
     ProofShape,
     SentenceShape,
+    TableProofShape,
     VerifyRequest,
     VerifyResponse,
     ask_response,
@@ -22,12 +23,12 @@ from ragdrop.api.shapes.answer_shapes import (
 from ragdrop.api.shapes.fields import shaped
 from ragdrop.api.shapes.request_shapes import AskRequest, query_of
 from ragdrop.api.streams import EVENT_STREAM, EventStream, events
-from ragdrop.domain.answers import Question, Turn
+from ragdrop.domain.answers import Question, TableProof, Turn
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller
 from ragdrop.generate.ask import ObservedAsk
-from ragdrop.generate.citations import VerifyAnswer
 from ragdrop.generate.prompt import CondenseConversation
+from ragdrop.generate.verify_answer import VerifyAnswer
 from ragdrop.resilience.timing import noted_calls
 
 VerifyPart = Callable[[], VerifyAnswer]
@@ -127,7 +128,7 @@ def verified_answer(verify: VerifyAnswer, body: VerifyRequest, request: Request,
     if calls and request.app.state.observe is not None:
         request.app.state.observe().note_calls(request.state.caller, calls)
     return VerifyResponse(
-        sentences=[_sentence(each) for each in found.sentences],
+        sentences=[_sentence(each, found.computed.get(place)) for place, each in enumerate(found.sentences)],
         answers_question=AnswersQuestionShape.model_validate(found.answers) if found.answers else None,
         warnings=found.warnings,
         latency_ms=round((time.perf_counter() - start) * 1_000, 1),
@@ -135,6 +136,7 @@ def verified_answer(verify: VerifyAnswer, body: VerifyRequest, request: Request,
     )
 
 
-def _sentence(checked: Checked) -> SentenceShape:
+def _sentence(checked: Checked, computed: TableProof | None) -> SentenceShape:
     evidence = [shaped(ProofShape, each, source=each.passage.id) for each in checked.evidence]
-    return shaped(SentenceShape, checked, evidence=evidence)
+    table = None if computed is None else TableProofShape.model_validate(computed)
+    return shaped(SentenceShape, checked, evidence=evidence, table=table)

@@ -472,6 +472,7 @@ class SentenceShape(Spanned):
     reason: ReasonOrNull
     support: SupportOrNull
     evidence: list[ProofShape] = Field(description="Passages that decided, by source.")
+    table: TableProofShape | None = Field(description="How its number was computed from a table; null where none was.")
 
 
 class Verification(BaseModel):
