@@ -47,7 +47,7 @@ SETTINGS = {
     "EMBEDDING_MODEL": MODEL,
     "EMBEDDING_DIMENSION": str(DIMENSION),
     "CHAT_URL": "http://127.0.0.1:1",
-    "CHAT_MODELS": "none",
+    "CHAT_MODELS": "ragdrop-extractive",
     "DOCUMENT_BUCKET": "documents",
     "STATE_BUCKET": "state",
     "REGISTRY_TABLE": "registry",

@@ -1,11 +1,15 @@
 """Ask with tables: what a table says is computed, cited by its rows, and read back."""
 
+import json
+
 import pytest
 
 from ragdrop.domain.answers import Answer, Question
 from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.retrieval import Query
-from ragdrop.domain.tenants import Caller
+from ragdrop.domain.tenants import Caller, RateLimits
+from ragdrop.errors import GenerationError, RateLimitedError
+from ragdrop.tenants.limits import USED_TTL_S
 from tests.world import World
 
 COSTS = """date;item;category;amount
@@ -126,7 +130,6 @@ def test_rows_are_not_quoted_for_an_answer_that_no_table_gives(world: World, tex
 
     assert answer.abstain_reason == "insufficient_information"
     assert "costs.csv" in answer.warnings[0]
-    assert world.chat.asked == []
 
 
 BOILER = """# Boiler
@@ -155,3 +158,113 @@ def test_a_cell_that_the_question_names_is_no_answer(world: World) -> None:
     world.chat.reply = "| E-119 | the fan is stuck | call Mr Hollander | [1]"
 
     assert ask(world, "boiler E-119").table is None
+
+
+PUPPY = "How much did the puppy cost in August 2026?"
+PLAN = {
+    "table": 1,
+    "operation": "sum",
+    "column": "amount",
+    "where": [{"column": "category", "is": ["Dog"]}, {"column": "date", "from": "2026-08-01", "to": "2026-08-31"}],
+    "words": {"puppy": "Dog"},
+}
+
+
+def test_a_model_may_plan_what_no_words_of_the_table_say_and_the_number_is_computed(world: World) -> None:
+    world.put("team/costs.csv", COSTS)
+    world.chat.reply = f"```json\n{json.dumps(PLAN)}\n```"
+
+    answer = ask(world, PUPPY)
+
+    assert answer.table is not None
+    assert (answer.table.number, answer.table.planned_by) == ("1114.50", "scripted")
+    assert "as planned by scripted: sum(amount)" in answer.text
+    assert [(claim.status, claim.reason) for claim in answer.claims] == [("supported", "meaning")]
+    assert answer.citations[0].quote.startswith("| 03.08.2026 | Dog food | Dog |")
+    assert answer.prompt_tokens
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"table": None},
+        {"table": 7},
+        {"operation": "median of sums"},
+        {"column": "price"},
+        {"column": "category"},
+        {"where": [{"column": "category", "is": ["Puppy"]}, PLAN["where"][1]]},  # type: ignore[index]
+        {"where": [{"column": "category", "is": ["Dog"]}]},
+        {"where": [PLAN["where"][0], {"column": "date", "from": "2026-09-01", "to": "2026-09-30"}]},  # type: ignore[index]
+        {"where": [PLAN["where"][1]]},  # type: ignore[index]
+        {"where": "category = Dog"},
+        {"words": {}},
+        {"words": {"puppy": "Cat"}},
+        {"words": None},
+        {"first": -1},
+        {"by": "month"},
+    ],
+)
+def test_a_plan_that_is_wrong_or_leaves_something_out_is_refused(world: World, more: dict[str, object]) -> None:
+    world.put("team/costs.csv", COSTS)
+    world.chat.reply = json.dumps(PLAN | more)
+
+    answer = ask(world, PUPPY)
+
+    assert answer.abstain_reason == "insufficient_information"
+    assert answer.table is None
+    assert len(world.chat.asked) == 1
+
+
+@pytest.mark.parametrize("said", ["It was 1114.50 EUR [1].", "{", "[]", '{"table": true}'])
+def test_a_model_that_writes_no_plan_answers_nothing(world: World, said: str) -> None:
+    world.put("team/costs.csv", COSTS)
+    world.chat.reply = said
+
+    assert ask(world, PUPPY).abstain_reason == "insufficient_information"
+
+
+def test_a_model_that_does_not_answer_leaves_the_abstention(world: World) -> None:
+    world.put("team/costs.csv", COSTS)
+    world.chat.fail_with = GenerationError("broken", service="chat", reason="broken_off")
+
+    assert ask(world, PUPPY).abstain_reason == "insufficient_information"
+
+
+def test_a_year_that_is_not_in_the_table_is_refused_whatever_the_model_plans(world: World) -> None:
+    world.put("team/costs.csv", COSTS)
+    world.chat.reply = json.dumps(PLAN)
+
+    assert ask(world, "How much did the puppy cost in August 2025?").abstain_reason == "insufficient_information"
+
+
+def test_the_model_sees_columns_values_and_the_question_and_no_more_of_the_rows(world: World) -> None:
+    world.put("team/costs.csv", COSTS)
+
+    ask(world, PUPPY)
+
+    [[rules, shown]] = world.chat.asked
+    assert rules.role == "system"
+    assert '- "category": text, values ["Dog", "Flat"]\n- "amount": amount in EUR' in shown.content
+    assert shown.content.endswith(f"Question: {PUPPY}")
+    assert "1.034,50" not in shown.content
+
+
+def test_the_extractive_answerer_is_no_model_that_plans(world: World) -> None:
+    extractive = World(settings={"CHAT_MODELS": "ragdrop-extractive"})
+    extractive.put("team/costs.csv", COSTS)
+    extractive.chat.reply = json.dumps(PLAN)
+
+    assert ask(extractive, PUPPY).table is None
+    assert extractive.chat.asked == []
+
+
+def test_a_plan_of_a_model_is_counted_like_every_call(world: World) -> None:
+    world.app.operate.operator.set_rates(world.tenant, RateLimits(daily_tokens=1))
+    world.app.tenants.directory.forget(world.tenant)
+    world.put("team/costs.csv", COSTS)
+    world.chat.reply = json.dumps(PLAN)
+    ask(world, PUPPY)
+    world.now_s += USED_TTL_S
+
+    with pytest.raises(RateLimitedError):
+        ask(world, PUPPY)

@@ -10,6 +10,7 @@ from ragdrop.generate.answering import ReadQuestion
 from ragdrop.generate.ask import Ask, ObservedAsk, ReadAnswer
 from ragdrop.generate.ask_tables import AskTables
 from ragdrop.generate.prompt import CondenseConversation, PreparePrompt
+from ragdrop.generate.propose_plan import ProposePlan
 from ragdrop.generate.store_receipts import StoreReceipts
 from ragdrop.generate.threads import Threads
 from ragdrop.generate.verify_answer import VerifyAnswer
@@ -54,6 +55,7 @@ class GenerateParts:
                 directory=self.tenants.directory,
                 bucket=settings.document_bucket,
                 clock=ports.clock,
+                propose=ProposePlan(ports.guarded_chat, ports.prompter, settings.chat_models),
             ),
             directory=self.tenants.directory,
             read=self._read,

@@ -162,7 +162,8 @@ class TableProof:
     """Where a computed answer comes from: `number` is a decimal number as text, None where the answer is a list.
 
     `range` is the table without its header, `cells` those that were read, at most 1,000, such as `Budget!B2`.
-    `rows_used` of `rows_total` rows, totals not counted, gave `value` by `expression`.
+    `rows_used` of `rows_total` rows, totals not counted, gave `value` by `expression`.  `planned_by` is the model that
+    proposed the plan, None where the words of the question made it.
     """
 
     value: str
@@ -173,6 +174,7 @@ class TableProof:
     rows_used: int
     rows_total: int
     expression: str
+    planned_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,7 @@ class StageBudget:
         return deadline.share(self.parts).within(self.cap_s)
 
 
+PLAN = StageBudget(3, 10.0)  # without it: no table answers
 CONDENSE = StageBudget(4, 8.0)  # without it: the conversation's last words
 FOLDERS = StageBudget(2, 15.0)  # without it: all folders alike
 EMBED = StageBudget(5, 8.0)  # without it: lexical only

@@ -40,6 +40,9 @@ BEDROCK_RERANKERS = ("cohere.rerank-v3-5:0", "amazon.rerank-v1:0")
 """The rerankers of Amazon Bedrock; the first is the default."""
 _PROFILE = re.compile(r"(?:global|apac|us-gov|[a-z]{2})\.(?=[a-z0-9-]+\.)")
 
+EXTRACTIVE = "ragdrop-extractive"
+"""The answerer that quotes and writes nothing: with it alone no chat model is configured."""
+
 T = TypeVar("T")
 
 

@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime
 from itertools import islice
 from typing import Any, TypeVar
 
+from groundcheck import ClaimStatus
 from groundcheck.sentences import stemmed_words
 from ragdrop.domain.answers import (
     Answer,
@@ -34,6 +35,7 @@ from ragdrop.domain.retrieval import FoundDocument, Query, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.generate.abstentions import abstention
 from ragdrop.generate.answering import ReadFound, closest_passages
+from ragdrop.generate.propose_plan import ProposePlan
 from ragdrop.ingest.revision_store import RevisionStore, StoredRevision
 from ragdrop.ports.search_services import SearchableRegistry
 from ragdrop.query.exact import exact_terms, fold
@@ -77,6 +79,7 @@ class AskTables:
         directory: For the index whose chunks are cited.
         bucket: The document bucket, named in every citation.
         clock: Seconds since 1970.
+        propose: Asks a chat model for a plan where no words make one; None without a model.
     """
 
     def __init__(
@@ -88,7 +91,9 @@ class AskTables:
         directory: TenantDirectory,
         bucket: str,
         clock: Callable[[], float],
+        propose: ProposePlan | None = None,
     ) -> None:
+        self._propose = propose
         self._revisions = revisions
         self._registry = registry
         self._resolve_view = resolve_view
@@ -125,12 +130,16 @@ class AskTables:
         notes = list(listed.values()) if listed and _DOCUMENTS.search(asked.text) else []
         if notes:
             tables.append(_documents_table(notes))
-        given = answer_from_tables(asked.text, tables, self._today(asked))
+        given, planned_by = answer_from_tables(asked.text, tables, self._today(asked)), None
         if given is None or given.table is None:
             if given is None or question.answer_anyway or not _is_of_tables(given, asked.text, retrieval):
                 return None
-            return _refusal(given, asked.text, retrieval)
-        if given.number is None and set(stemmed_words(given.value)) <= set(stemmed_words(asked.text)):
+            near = {*given.closest, *(document.key.path for document in retrieval.documents[:1])}
+            planned = self._planned(question, [table for table in tables if table.path in near], deadline)
+            if planned is None:
+                return _refusal(given, asked.text, retrieval)
+            given, planned_by = planned
+        elif given.number is None and set(stemmed_words(given.value)) <= set(stemmed_words(asked.text)):
             return None  # the question's own words
         if id(given.table) not in owners:
             hits = self._notes_cited([notes[row] for row in given.used])
@@ -140,8 +149,15 @@ class AskTables:
             hits = self._rows_cited(given, key, revision, facts, caller)
         if not hits:
             logger.warning("a table's cells could not be read back", extra={"expression": given.expression[:200]})
+            return _refusal(given, asked.text, retrieval) if planned_by else None
+        return _answer_of(given, hits, retrieval, self._bucket, planned_by)
+
+    def _planned(
+        self, question: Question, near: Sequence[TypedTable], deadline: Deadline
+    ) -> tuple[TableAnswer, str] | None:
+        if self._propose is None:
             return None
-        return _answer_of(given, hits, retrieval, self._bucket)
+        return self._propose(question.query.text, near, self._today(question.query), deadline, question.model)
 
     def _today(self, query: Query) -> date:
         return datetime.fromtimestamp(seconds_of(query.as_of or "") or self._clock(), UTC).date()
@@ -342,8 +358,10 @@ def _same(table: TypedTable, row: int, at: int, cells: Sequence[str]) -> bool:
     return bool(text)
 
 
-def _answer_of(given: TableAnswer, hits: Sequence[tuple[Hit, int, int]], retrieval: Retrieval, bucket: str) -> Answer:
-    """The answer, its one sentence proved by its cells."""
+def _answer_of(
+    given: TableAnswer, hits: Sequence[tuple[Hit, int, int]], retrieval: Retrieval, bucket: str, planned_by: str | None
+) -> Answer:
+    """The answer, its one sentence proved by its cells; that a model's plan is what was asked, nothing proves."""
     citations = []
     for marker, (hit, start, end) in enumerate(hits, start=1):
         quote = hit.chunk.text[start - hit.chunk.start : end - hit.chunk.start].rstrip("\n")
@@ -351,10 +369,13 @@ def _answer_of(given: TableAnswer, hits: Sequence[tuple[Hit, int, int]], retriev
         citations.append(Citation(marker, bucket, hit, start, start + len(quote), quote, digest, 1.0, "verified"))
     said = given.value if len(given.value) <= MAX_SENTENCE else given.value[:MAX_SENTENCE].rpartition(",")[0] + " …"
     where = f"{given.path}, {given.range}" if given.path else given.range
-    sentence = f"{said} ({given.expression}; {where}; {given.rows_used} of {given.rows_total} rows)."
+    by = f"as planned by {planned_by}: " if planned_by else ""
+    sentence = f"{said} ({by}{given.expression}; {where}; {given.rows_used} of {given.rows_total} rows)."
     text = sentence + "".join(f" [{each.marker}]" for each in citations)
     markers = tuple(each.marker for each in citations)
-    claim = CheckedSentence(0, len(sentence), sentence, "verified", markers, support=1.0)
+    status: ClaimStatus = "supported" if planned_by else "verified"
+    reason = "meaning" if planned_by else None
+    claim = CheckedSentence(0, len(sentence), sentence, status, markers, reason, support=1.0)
     documents = {each.key: each for each in _found(retrieval)}
     cited = list(dict.fromkeys(hit.key for hit, _, _ in hits))
     added = [_as_found(next(hit for hit, _, _ in hits if hit.key == key)) for key in cited if key not in documents]
@@ -376,13 +397,13 @@ def _answer_of(given: TableAnswer, hits: Sequence[tuple[Hit, int, int]], retriev
         citations=citations,
         claims=[claim],
         shown=Shown(sources),
-        answers=AnswersQuestion("yes"),
-        table=proof_of(given),
+        answers=AnswersQuestion("unsure" if planned_by else "yes"),
+        table=proof_of(given, planned_by),
     )
 
 
-def proof_of(given: TableAnswer) -> TableProof:
-    """Where a computed answer comes from."""
+def proof_of(given: TableAnswer, planned_by: str | None = None) -> TableProof:
+    """Where a computed answer comes from; *planned_by* is the model that proposed its plan."""
     return TableProof(
         given.value,
         None if given.number is None else format(given.number, "f"),
@@ -392,6 +413,7 @@ def proof_of(given: TableAnswer) -> TableProof:
         given.rows_used,
         given.rows_total,
         given.expression,
+        planned_by,
     )
 
 

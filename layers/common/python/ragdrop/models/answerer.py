@@ -16,6 +16,7 @@ from typing import Any
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.languages import is_english
+from ragdrop.domain.models import EXTRACTIVE
 from ragdrop.errors import DeadlineError
 from ragdrop.models.extraction import Read, Similarity, pick_quotes
 from ragdrop.models.model_protocol import READ_TIMEOUT_S, Calls, EmbeddingModel, ProtocolError, request_to
@@ -131,7 +132,7 @@ def _frame(completion: ProtocolCompletion, kind: str) -> dict[str, Any]:
     return {"id": completion.id, "object": kind, "created": completion.created, "model": completion.model}
 
 
-MODEL = "ragdrop-extractive"
+MODEL = EXTRACTIVE
 INSUFFICIENT = "INSUFFICIENT_INFORMATION"  # the prompt's sentinel: ragdrop turns it into an abstention
 
 

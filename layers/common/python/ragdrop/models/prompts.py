@@ -10,7 +10,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from ragdrop.domain.answers import AnswerStyle
 from ragdrop.errors import InvalidParamsError
-from ragdrop.ports.answer_services import Prompt, PromptRequest
+from ragdrop.ports.answer_services import Prompt, PromptRequest, ShownTable
 from ragdrop.ports.model_services import Message
 
 MARK_DIGITS = 4  # at least: a text that holds these gets more
@@ -48,7 +48,8 @@ class JinjaPrompter:
 
     def __init__(self) -> None:
         folder = resources.files("ragdrop") / "prompts"
-        names = ("system", "rules", "sources", "conversation", "question", *(f"style-{style}" for style in STYLES))
+        names = ["system", "rules", "sources", "conversation", "question", "plan", "tables"]
+        names += [f"style-{style}" for style in STYLES]
         self._texts = {name: (folder / f"{name}.j2").read_text("utf-8") for name in names}
         environment = _Sandbox(
             undefined=jinja2.StrictUndefined,
@@ -63,6 +64,7 @@ class JinjaPrompter:
         self._sources = environment.from_string(self._texts["sources"])
         self._conversation = environment.from_string(self._texts["conversation"])
         self._question = environment.from_string(self._texts["question"])
+        self._tables = environment.from_string(self._texts["tables"])
 
     def system(self, style: AnswerStyle, system_prompt: str | None = None, *, prefix: str = "") -> str:
         own = self._rendered("system_prompt", system_prompt, {}) if system_prompt else self._texts["system"]
@@ -100,6 +102,10 @@ class JinjaPrompter:
         if prefix:
             system = self.system(request.style, request.system_prompt, prefix=prefix)
         return Prompt([Message("system", system), Message("user", user)], version, prefix)
+
+    def plan(self, question: str, tables: Sequence[ShownTable], today: str) -> list[Message]:
+        user = self._tables.render(question=on_one_line(question), tables=tables, today=today)
+        return [Message("system", self._texts["plan"].strip()), Message("user", user)]
 
     def problem(self, template: str) -> str | None:
         try:

@@ -39,6 +39,15 @@ class Prompt:
     prefix: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ShownTable:
+    """A table as a model that plans is shown it: its document, its rows, and lines that name its columns."""
+
+    path: str
+    rows: int
+    columns: Sequence[str]
+
+
 class Prompter(Protocol):
     """Renders the messages of a question from templates; retrieved text is data in them and cannot end itself."""
 
@@ -55,6 +64,9 @@ class Prompter(Protocol):
 
         Raises InvalidParamsError: `system_prompt` or `prompt_template` does not render.
         """
+
+    def plan(self, question: str, tables: Sequence[ShownTable], today: str) -> list[Message]:
+        """The messages that ask for a plan over *tables*, which are numbered from 1; *today* is a date of ISO 8601."""
 
     def problem(self, template: str) -> str | None:
         """Why *template* cannot be rendered in place of a shipped one, in one line; None where it can."""

@@ -23,7 +23,7 @@ _LOOSE_WORDS = (
     "etwa ungefähr rund knapp fast wenn ob"
 )
 _LOOSE = frozenset(_LOOSE_WORDS.split())
-_DAYS = date(2000, 1, 15), date(2001, 3, 20)  # where they give different periods, the sentence is of its own day
+_DAYS = date(2000, 1, 15), date(2001, 3, 20)  # where they give different periods, the sentence counts from today
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,19 @@ def match_table(asked: Asked, table: TypedTable) -> list[PlanCandidate] | Mismat
         return Mismatch(exc.reason, reader.found.score, reader.unknown)
 
 
+def fixed_conditions(asked: Asked, table: TypedTable) -> tuple[list[list[RowFilter]], list[str]]:
+    """What any plan for *asked* over *table* must have: one of each of these conditions, and a place for these words.
+
+    The conditions are the periods and bounds of the question, the words those that the table does not know.
+    Raises RefusedPlanError: a period or unit is not there.
+    """
+    reader = _Matcher(asked, table)
+    words = reader.unknown_words()
+    before = len(reader.found.filters)
+    reader.conditions()
+    return [options for _, options in reader.found.filters[before:] if options], words
+
+
 class _Matcher(WordMatcher):
     """Makes the plans that one question may mean in one table."""
 
@@ -50,15 +63,8 @@ class _Matcher(WordMatcher):
 
     def candidates(self) -> list[PlanCandidate]:
         """The plans that the question may mean; raises RefusedPlanError: there is none."""
-        asked, found = self.asked, self.found
-        self._values()
-        self._headers()
-        self._concepts()
-        self._titles()
-        self._equalities()
-        self._empties()
-        self._parts_of_values()
-        rest = [at for at in range(len(asked.words)) if not self._is_small(at)]
+        found = self.found
+        rest = self._unknown()
         self._bounds()
         self.unknown = sum(at not in found.used for at in rest)
         if self.unknown:
@@ -70,6 +76,26 @@ class _Matcher(WordMatcher):
         if not plans:
             raise RefusedPlanError("no_column")
         return [PlanCandidate(plan, found.score) for plan in dict.fromkeys(plans)]
+
+    def _unknown(self) -> list[int]:
+        """Find the words in the table; those that have no place in it."""
+        self._values()
+        self._headers()
+        self._concepts()
+        self._titles()
+        self._equalities()
+        self._empties()
+        self._parts_of_values()
+        return [at for at in range(len(self.asked.words)) if not self._is_small(at)]
+
+    def unknown_words(self) -> list[str]:
+        """The words that carry meaning and have no place in the table."""
+        return [self.asked.words[at] for at in self._unknown()]
+
+    def conditions(self) -> None:
+        """Find the columns of bounds and periods; raises RefusedPlanError: there are none."""
+        self._bounds()
+        self._periods()
 
     def _is_small(self, at: int) -> bool:
         """Whether a word needs no place in a plan."""

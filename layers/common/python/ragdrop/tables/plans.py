@@ -12,11 +12,15 @@ from typing import Literal
 from ragdrop.tables.cell_values import DAY_S
 from ragdrop.tables.typed import TypedColumn, TypedTable
 
-Operation = Literal["count", "distinct", "sum", "mean", "min", "max", "list"]
+Operation = Literal["count", "distinct", "sum", "mean", "median", "min", "max", "list"]
+Part = Literal["", "month", "year", "weekday"]
 Refusal = Literal[
     "no_table", "no_column", "no_value", "no_period", "unit", "ambiguous", "tie", "unread", "not_a_table_question"
 ]
 """Why a question is not answered; `unread`: a cell that is needed is an error, or of another kind than its column."""
+
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 class RefusedPlanError(ValueError):
@@ -77,7 +81,7 @@ class Plan:
     filters: tuple[RowFilter, ...] = ()
     column: int | None = None
     group: int | None = None
-    by: Literal["", "month", "year"] = ""
+    by: Part = ""
     order: int | None = None
     ascending: bool = False
     first: int | None = None
@@ -159,8 +163,7 @@ def _folded(plan: Plan, table: TypedTable, rows: Sequence[int]) -> PlanResult:
         if column.kind == "date":
             return PlanResult(rows=rows, columns=(plan.column,), day=date.fromordinal(best // DAY_S + 1))
         return PlanResult(Decimal(best).scaleb(-column.scale), unit, rows=rows, columns=(plan.column,))
-    total = Decimal(sum(map(keys.__getitem__, rows))).scaleb(-column.scale)
-    number = total / len(rows) if plan.operation == "mean" else total
+    number = _fold_keys(plan.operation, column, list(map(keys.__getitem__, rows)))
     return PlanResult(number, unit, rows=rows, columns=(plan.column,))
 
 
@@ -186,7 +189,7 @@ def _grouped(plan: Plan, table: TypedTable, rows: Sequence[int]) -> PlanResult:
             raise RefusedPlanError("tie")
         found = found[: plan.first]
     elif plan.by:
-        found.sort(key=lambda each: str(each[0]))
+        found.sort(key=lambda each: WEEKDAYS.index(each[0]) if plan.by == "weekday" else str(each[0]))
     if not found:
         raise RefusedPlanError("no_value")
     unit = "" if plan.column is None or plan.operation == "count" else unit_of(table.columns[plan.column], rows)
@@ -227,13 +230,18 @@ def _fold_keys(operation: str, column: TypedColumn, keys: list[int]) -> Decimal 
     present = [key for key in keys if key != column.missing]
     if not present:
         return None
+    if operation == "median":
+        present.sort()
+        middle = Decimal(present[(len(present) - 1) // 2] + present[len(present) // 2])
+        return (middle / 2).scaleb(-column.scale)
     whole = {"sum": sum, "mean": sum, "min": min, "max": max}.get(operation, len)(present)  # type: ignore[operator]
     number = Decimal(whole).scaleb(-column.scale)
     return number / len(present) if operation == "mean" else number
 
 
 def _part(key: int, by: str) -> str:
-    return date.fromordinal(key // DAY_S + 1).isoformat()[: 4 if by == "year" else 7]
+    day = date.fromordinal(key // DAY_S + 1)
+    return WEEKDAYS[day.weekday()] if by == "weekday" else day.isoformat()[: 4 if by == "year" else 7]
 
 
 def _group_name(column: TypedColumn, key: int | str) -> str:

@@ -219,6 +219,9 @@ class TableProofShape(BaseModel):
     rows_used: int = Field(description="How many rows gave the answer.")
     rows_total: int = Field(description="How many rows there are, totals not counted.")
     expression: str = Field(description="What was computed.")
+    planned_by: str | None = Field(
+        default=None, description="The chat model that proposed what to compute; null where the question's words did."
+    )
 
 
 class AskResponse(Flags):
