@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -331,10 +331,8 @@ def _reads_back(given: TableAnswer, cited: Sequence[tuple[Hit, int, int]]) -> bo
     """Whether the cells of the rows cited read in the stored text as they were computed with."""
     table = given.table
     assert table is not None  # noqa: S101 - its caller looked
-    used = sorted(set(given.used))
-    starts = [table.starts[row] for row in used]
-    for hit, first, last in cited:
-        for row in used[bisect_left(starts, first) : bisect_right(starts, last - 1)]:
+    for hit, first, last in cited:  # neighbours that were all used
+        for row in range(bisect_left(table.starts, first), bisect_left(table.starts, last)):
             begin, end = table.starts[row] - hit.chunk.start, table.starts[row + 1] - hit.chunk.start
             if begin < 0 or end > len(hit.chunk.text) + 1:
                 continue  # a row that two chunks share

@@ -131,7 +131,7 @@ def _is_one(column: int | None, table: TypedTable) -> bool:
 
 def answer_of_plan(plan: Plan, table: TypedTable, result: PlanResult) -> TableAnswer:
     """The answer that *result* of *plan* is, with its proof."""
-    rows = list(result.rows)
+    rows = result.rows
     cells = tuple(table.cell(row, column) for row in rows[:MAX_CELLS] for column in result.columns)[:MAX_CELLS]
     return TableAnswer(
         value=_value(result),
@@ -141,7 +141,7 @@ def answer_of_plan(plan: Plan, table: TypedTable, result: PlanResult) -> TableAn
         expression=plan.expression(table),
         path=table.path,
         range=table.range_of(0, table.row_count - 1) if table.row_count else "",
-        rows_used=len(set(rows)),
+        rows_used=len(rows) if isinstance(rows, range) else len(set(rows)),
         rows_total=len(table.rows),
         unit=result.unit,
         plan=plan,

@@ -195,7 +195,12 @@ def _grouped(plan: Plan, table: TypedTable, rows: Sequence[int]) -> PlanResult:
     unit = "" if plan.column is None or plan.operation == "count" else unit_of(table.columns[plan.column], rows)
     chosen = {key for key, _ in found}
     keys = column.keys
-    used = [row for row in rows if (_part(keys[row], plan.by) if plan.by else keys[row]) in chosen]
+    wanted = {key for key, part in _parts(column, plan.by).items() if part in chosen}
+    used = (
+        rows
+        if len(wanted) == column.distinct and column.missing not in keys
+        else RowFilter(plan.group, "", frozenset(wanted)).admit(table, rows)
+    )
     read = tuple(each for each in (plan.group, plan.column) if each is not None)
     numbers = tuple((_group_name(column, key), number) for key, number in found)
     only = numbers[0][1] if len(numbers) == 1 else None
@@ -209,7 +214,7 @@ def _totals_of(plan: Plan, table: TypedTable, rows: Sequence[int]) -> dict[int |
     is_whole = isinstance(rows, range)
     grouped = keys if is_whole else list(map(keys.__getitem__, rows))
     if plan.by:
-        grouped = [key if key == missing else _part(key, plan.by) for key in grouped]
+        grouped = list(map({missing: missing, **_parts(table.columns[plan.group], plan.by)}.__getitem__, grouped))
     if plan.operation == "count" or plan.column is None:
         counted = Counter(grouped)
         counted.pop(missing, None)
@@ -218,6 +223,12 @@ def _totals_of(plan: Plan, table: TypedTable, rows: Sequence[int]) -> dict[int |
     if column.unread and not column.unread.isdisjoint(rows):
         raise RefusedPlanError("unread")
     values = column.keys if is_whole else list(map(column.keys.__getitem__, rows))
+    if plan.operation == "sum" and column.missing not in values:  # three times as fast as by lists
+        sums: dict[int | str, int] = defaultdict(int)
+        for key, value in zip(grouped, values, strict=True):
+            sums[key] += value
+        sums.pop(missing, None)
+        return {key: Decimal(number).scaleb(-column.scale) for key, number in sums.items()}
     members: dict[int | str, list[int]] = defaultdict(list)
     for key, value in zip(grouped, values, strict=True):
         members[key].append(value)
@@ -239,6 +250,12 @@ def _fold_keys(operation: str, column: TypedColumn, keys: list[int]) -> Decimal 
     return number / len(present) if operation == "mean" else number
 
 
+def _parts(column: TypedColumn, by: str) -> dict[int, int | str]:
+    """What each key of a column is grouped by: itself, or a part of its date."""
+    present = set(column.keys) - {column.missing}
+    return {key: _part(key, by) if by else key for key in present}
+
+
 def _part(key: int, by: str) -> str:
     day = date.fromordinal(key // DAY_S + 1)
     return WEEKDAYS[day.weekday()] if by == "weekday" else day.isoformat()[: 4 if by == "year" else 7]
@@ -257,8 +274,9 @@ def _listed(plan: Plan, table: TypedTable, rows: Sequence[int]) -> PlanResult:
         keys = column.keys
         if column.unread and not column.unread.isdisjoint(rows):
             raise RefusedPlanError("unread")
-        rows = sorted((row for row in rows if keys[row] != column.missing), key=keys.__getitem__)
+        rows = [row for row in rows if keys[row] != column.missing] if column.missing in keys else rows
         unit_of(column, rows)
+        rows = sorted(_foremost(plan, keys, rows), key=keys.__getitem__)
         rows = rows if plan.ascending else rows[::-1]
         if plan.first is not None and plan.first < len(rows):
             last = keys[rows[plan.first - 1]]
@@ -282,6 +300,21 @@ def _listed(plan: Plan, table: TypedTable, rows: Sequence[int]) -> PlanResult:
     if not texts:
         raise RefusedPlanError("unread" if table.columns[plan.column].unread else "no_value")
     return PlanResult(number, unit, texts, rows, tuple(read))
+
+
+def _foremost(plan: Plan, keys: Sequence[int], rows: Sequence[int]) -> Sequence[int]:
+    """The rows that the first of a list can be among: of many rows few need to be sorted."""
+    if plan.first is None or plan.first >= len(rows):
+        return rows
+    counted = Counter(keys if isinstance(rows, range) else map(keys.__getitem__, rows))
+    taken, last = 0, 0
+    for last in sorted(counted, reverse=not plan.ascending):
+        taken += counted[last]
+        if taken > plan.first:
+            break
+    if plan.ascending:
+        return [row for row in rows if keys[row] <= last]
+    return [row for row in rows if keys[row] >= last]
 
 
 def shown_cell(column: TypedColumn, row: int) -> str:
