@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 from ragdrop.tables import TypedTable, answer, tables_of
+from ragdrop.tables.typed import tables_in_text
 from readers.formats import read_here
 
 TODAY = date(2026, 11, 26)
@@ -104,3 +105,43 @@ def test_an_answer_names_the_cells_that_it_was_computed_from(tables: list[TypedT
     assert found is not None
     assert (found.cells, found.range, found.rows_used, found.rows_total) == (("D2", "D3"), "A2:D5", 2, 4)
     assert found.number == Decimal("1114.50")
+
+
+TOURS = (
+    "day,tour,bike,km,time,Year\n2024-05-06,Rome,Road,120,5:30,2023\n2024-05-11,Bonn,Road,85.5,3:00,2024\n"
+    "2024-06-02,Ulm,City,40,2:00,2024\n2024-06-03,Trier,City,42,2:10,2024\n2024-06-10,Metz,Road,60,2:40,2024\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "value"),
+    [
+        ("What is the median km?", "60 km"),
+        ("Median der km mit dem Road bike", "85.5 km"),
+        ("median km of City tours", "41 km"),
+        ("median km per bike", "Road: 85.5 km, City: 41 km"),
+        ("How many tours were on Mondays?", "3"),
+        ("How many tours were not on a Monday?", "2"),
+        ("Wie viele Touren am Montag?", "3"),
+        ("How much did we ride on weekends?", "125.5 km"),
+        ("Wie viele km am Wochenende?", "125.5 km"),
+        ("km on Saturdays and Sundays", "125.5 km"),
+        ("How many tours on weekdays in June?", "2"),
+        ("How many tours per weekday?", "Monday: 3, Saturday: 1, Sunday: 1"),
+        ("On which weekday did we ride the most?", "Monday: 222 km"),
+        ("How many tours per month?", "2024-05: 2, 2024-06: 3"),
+        ("total km each month", "2024-05: 205.5 km, 2024-06: 142 km"),
+        ("In which month did we ride the most?", "2024-05: 205.5 km"),
+        ("How many km per bike?", "Road: 265.5 km, City: 82 km"),
+        ("How many tours per year?", "2023: 1, 2024: 4"),
+        ("What was the median time?", ""),
+        ("How many tours per week?", ""),
+        ("average km per month", ""),
+        ("How many tours last Monday?", ""),
+    ],
+)
+def test_medians_days_of_the_week_and_groups(question: str, value: str) -> None:
+    found = answer(question, tables_in_text(TOURS, "tours.csv"), TODAY)
+
+    assert found is not None
+    assert found.value == value

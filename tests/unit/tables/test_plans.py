@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 from decimal import Decimal
+from statistics import mean, median
 
 import pytest
 from hypothesis import given
@@ -37,7 +38,7 @@ def table_of(rows: list[tuple[str, Decimal, date, bool]], language: str = ENGLIS
     return table
 
 
-@given(ROWS, st.sampled_from(ITEMS), st.sampled_from(["sum", "mean", "min", "max", "count"]))
+@given(ROWS, st.sampled_from(ITEMS), st.sampled_from(["sum", "mean", "median", "min", "max", "count"]))
 def test_a_fold_of_filtered_rows_is_that_of_plain_python(
     rows: list[tuple[str, Decimal, date, bool]], item: str, operation: str
 ) -> None:
@@ -55,6 +56,7 @@ def test_a_fold_of_filtered_rows_is_that_of_plain_python(
             run_plan(plan, table)
     else:
         expected = {"sum": sum(values), "mean": sum(values) / len(values), "min": min(values), "max": max(values)}
+        expected["median"] = median(values)
         assert run_plan(plan, table).number == expected[operation]
 
 
@@ -90,6 +92,35 @@ def test_months_are_groups_of_a_column_of_dates(rows: list[tuple[str, Decimal, d
     for _, _, day, _ in rows:
         expected[day.isoformat()[:7]] = expected.get(day.isoformat()[:7], 0) + 1
     assert dict(found.groups) == expected
+
+
+@given(ROWS, st.sampled_from(["sum", "mean", "median", "min", "max", "count"]))
+def test_days_of_the_week_are_groups_too(rows: list[tuple[str, Decimal, date, bool]], operation: str) -> None:
+    found = run_plan(Plan(operation, (), 1, group=2, by="weekday"), table_of(rows))  # type: ignore[arg-type]
+
+    days: dict[str, list[Decimal]] = {}
+    for _, amount, day, _ in rows:
+        days.setdefault(f"{day:%A}", []).append(amount)
+    folds = {"sum": sum, "mean": mean, "median": median, "min": min, "max": max, "count": len}
+    assert dict(found.groups) == {name: folds[operation](amounts) for name, amounts in days.items()}  # type: ignore[operator]
+    assert sorted(found.rows) == list(range(len(rows)))
+
+
+@given(ROWS, st.integers(1, 8), st.booleans())
+def test_the_first_of_a_list_are_those_of_the_sorted_rows(
+    rows: list[tuple[str, Decimal, date, bool]], first: int, ascending: bool
+) -> None:
+    amounts = sorted((amount for _, amount, _, _ in rows), reverse=not ascending)
+    tied = first < len(amounts) and amounts[first - 1] == amounts[first]
+    plan = Plan("list", (), 1, order=1, ascending=ascending, first=first)
+
+    if tied and first > 1:
+        with pytest.raises(RefusedPlanError):
+            run_plan(plan, table_of(rows))
+    else:
+        found = run_plan(plan, table_of(rows))
+        assert [rows[row][1] for row in found.rows] == amounts[: len(found.rows)]
+        assert len(found.rows) == (amounts.count(amounts[0]) if tied else min(first, len(rows)))
 
 
 @given(ROWS)

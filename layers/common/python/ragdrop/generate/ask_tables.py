@@ -42,7 +42,8 @@ from ragdrop.query.exact import exact_terms, fold
 from ragdrop.query.view import ResolveQueryView
 from ragdrop.tables.answer_tables import TableAnswer, answer_from_tables
 from ragdrop.tables.asked import read_question
-from ragdrop.tables.typed import TypedTable, split_row, table_of_records
+from ragdrop.tables.cell_values import split_row
+from ragdrop.tables.typed import TypedTable, table_of_records
 from ragdrop.tenants.directory import TenantDirectory
 
 logger = logging.getLogger(__name__)

@@ -54,6 +54,7 @@ _FOLDS: tuple[tuple[re.Pattern[str], Operation | str], ...] = tuple(
             r"how many|how often|how many times|wie ?viele[nr]?|wie oft|(?:the |total )?number of|count(?: of)?|anzahl",
             "count",
         ),
+        (r"(?:im |the )?(?:median|zentralwert)", "median"),
         (r"on average|average|mean|im durchschnitt|durchschnitt\w*|im schnitt", "mean"),
         (r"in total|total|sum(?: of)?|altogether|all together|in all|combined|overall|insgesamt|summe|zusammen", "sum"),
         (r"gesamt\w*|add up(?: all)?(?: the)?", "sum"),
@@ -129,7 +130,7 @@ class Asked:
     words: tuple[str, ...]
     stems: tuple[str, ...]
     used: frozenset[int]
-    fold: str = ""  # count, distinct, sum, mean, or empty
+    fold: str = ""  # count, distinct, sum, mean, median, or empty
     fold_end: int = 0
     superlative: tuple[bool, tuple[str, ...]] | None = None  # whether the least, and which concepts
     superlative_end: int = 0

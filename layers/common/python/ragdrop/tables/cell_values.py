@@ -74,6 +74,8 @@ def unit_in(name: str) -> str:
     """
     found = [*re.findall(r"[(\[]([^()\[\]]{1,15})[)\]]", name), *re.findall(r"(?:\bin|/|,)\s+(\S{1,10})$", name)]
     plain = name.replace("_", " ").split()
+    if name.casefold() in {"year", "jahr"}:  # a date, not a duration
+        return ""
     money = [word for word in plain if unit_name(word) in CURRENCIES.values()]
     for text in [
         *money,
@@ -85,6 +87,47 @@ def unit_in(name: str) -> str:
         if unit:
             return unit
     return ""
+
+
+_EMPHASIS = re.compile(
+    r"(?:\*\*|__|~~|`)(.+?)(?:\*\*|__|~~|`)|!?\[\[(?:[^\]|]*\|)?([^\]]+)\]\]|!?\[([^\]]*)\]\([^)]*\)"
+)
+_CELL_END = re.compile(r"(?<!\\)\|")
+
+
+def split_row(line: str) -> list[str]:
+    r"""The cells of a line of a Markdown table, without emphasis and links around their texts.
+
+    >>> split_row("| a\\|b | **12** | [[x|y]] |"), split_row("a | b")
+    (['a|b', '12', 'y'], ['a', 'b'])
+    """
+    line = line.strip()
+    line = line[1:] if line.startswith("|") else line
+    line = line[:-1] if line.endswith("|") and not line.endswith("\\|") else line
+    if "\\" not in line and "[" not in line and "*" not in line and "_" not in line and "`" not in line:
+        return [cell.strip() for cell in line.split("|")]
+    line = re.sub(r"\[\[([^\]|]*)\|([^\]]*)\]\]", r"\2", line)
+    cells = (cell.strip().replace("\\|", "|") for cell in _CELL_END.split(line))
+    return [_EMPHASIS.sub(lambda found: next(filter(None, found.groups()), ""), cell) for cell in cells]
+
+
+def unit_factor(unit: str, other: str) -> Decimal | None:
+    """How many of *other* one *unit* is; None if they do not measure the same.
+
+    >>> unit_factor("h", "s"), unit_factor("m", "km"), unit_factor("kg", "km")
+    (Decimal('3600'), Decimal('0.001'), None)
+    """
+    if unit == other:
+        return Decimal(1)
+    mine, its = _SIZES.get(unit), _SIZES.get(other)
+    return Decimal(mine[1]) / Decimal(its[1]) if mine and its and mine[0] == its[0] else None
+
+
+_SIZES = {
+    "km": ("m", "1000"), "m": ("m", "1"), "cm": ("m", "0.01"), "mm": ("m", "0.001"), "h": ("s", "3600"),
+    "minute": ("s", "60"), "s": ("s", "1"), "day": ("s", "86400"), "kg": ("g", "1000"), "g": ("g", "1"),
+    "tonne": ("g", "1000000"), "mg": ("g", "0.001"), "l": ("l", "1"), "ml": ("l", "0.001"),
+}  # fmt: skip
 
 
 def unit_name(text: str) -> str:

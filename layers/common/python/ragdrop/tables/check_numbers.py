@@ -12,8 +12,7 @@ from groundcheck.clauses import MODALS
 from groundcheck.facts import NUMBER_WORDS
 from ragdrop.tables.answer_tables import TableAnswer, answer_from_tables
 from ragdrop.tables.asked import read_question
-from ragdrop.tables.cell_values import CURRENCIES, unit_name
-from ragdrop.tables.match_words import SIZES
+from ragdrop.tables.cell_values import CURRENCIES, unit_factor, unit_name
 from ragdrop.tables.typed import TypedTable
 from ragdrop.tables.vocabulary import FILLERS, asked_words, number_of
 
@@ -66,10 +65,8 @@ def _compared(words: Sequence[str], at: int, tables: Sequence[TypedTable]) -> Ch
     given = answer_from_tables(question, tables, _DAYS[0])
     if given is None or given.number is None or given.plan is None or given.plan.group is not None:
         return None
-    factor = Decimal(1)
-    if given.unit == "s":
-        factor = Decimal(SIZES[unit][1]) if SIZES.get(unit, ("",))[0] == "s" else Decimal(0)
-    if not factor:
+    factor = unit_factor(unit, given.unit) if unit or given.unit == "s" else Decimal(1)
+    if factor is None:
         return None
     result = abs(given.number / factor)
     agrees = any(abs(abs(each) - result) <= _half_digit(each) for each in _readings(words[at]))

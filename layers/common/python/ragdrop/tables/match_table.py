@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 from ragdrop.tables.asked import Asked
 from ragdrop.tables.match_words import WordMatcher
-from ragdrop.tables.plans import Operation, Plan, Refusal, RefusedPlanError, RowFilter
+from ragdrop.tables.plans import Operation, Part, Plan, Refusal, RefusedPlanError, RowFilter
 from ragdrop.tables.table_words import NUMBERS, is_year
 from ragdrop.tables.typed import TypedTable
 from ragdrop.tables.vocabulary import FILLERS, PAYS
 
 _RANKS = frozenset({"year", "jahr", "number", "rank", "place", "pos", "position"})
+_FOLDS = frozenset({"sum", "mean", "median"})
 MAX_PLANS = 24  # that one question may mean in one table
 
 
@@ -81,6 +82,8 @@ class _Matcher(WordMatcher):
         """Find the words in the table; those that have no place in it."""
         self._values()
         self._headers()
+        self._parts()
+        self._weekdays()
         self._concepts()
         self._titles()
         self._equalities()
@@ -166,7 +169,7 @@ class _Matcher(WordMatcher):
         one, other = pairs[0]
         rest = tuple(each for each in chosen if each not in pairs[0])
         counted = self.asked.fold == "count" and not self._has_measure()
-        fold: Operation = "mean" if self.asked.fold == "mean" else "count" if counted else "sum"
+        fold: Operation = "count" if counted else self.asked.fold if self.asked.fold in _FOLDS else "sum"  # type: ignore[assignment]
         for column in self._measures() if fold != "count" else [None]:
             yield Plan(fold, (*rest, one), column, minus=(*rest, other))
 
@@ -179,33 +182,40 @@ class _Matcher(WordMatcher):
             yield from self._extremes(filters)
         elif asked.fold in {"count", "distinct"}:
             yield from self._counts(filters)
-        elif asked.fold in {"sum", "mean"}:
+        elif asked.fold in _FOLDS and self._folds_a_text():
+            raise RefusedPlanError("no_value")
+        elif asked.fold in _FOLDS:
             yield from (Plan(asked.fold, filters, column) for column in self._measures())  # type: ignore[arg-type]
         elif asked.wants == "how much" or (asked.wants == "what" and not PAYS.isdisjoint(asked.stems)):
             yield from (Plan("sum", filters, column) for column in self._measures())
         else:
             yield from self._lists(filters)
 
-    def _group(self) -> tuple[int, str] | None:
+    def _folds_a_text(self) -> bool:
+        """Whether the header right behind the fold is of texts: what was meant has no numbers."""
+        behind = [each.column for each in self.found.named if 0 <= each.start - self.asked.fold_end <= 1]
+        return bool(behind) and all(self.table.columns[at].kind == "text" for at in behind)
+
+    def _group(self) -> tuple[int, Part] | None:
         at = self.asked.group_at
         if at is None:
             return None
-        named = [each for each in self.found.named if at <= each.start <= at + 1]
-        word = self.asked.words[at] if at < len(self.asked.words) else ""
-        part = {"month": "month", "monat": "month", "year": "year", "jahr": "year"}.get(word)
-        dates = self._date_columns()
-        if part and not named and len(dates) == 1:
-            return dates[0], part
-        groups = [each.column for each in named if self.table.columns[each.column].kind not in NUMBERS]
+        named = [each.column for each in self.found.named if at <= each.start <= at + 1]
+        if self.part is not None:
+            return self.part
+        columns = self.table.columns
+        groups = [at for at in named if columns[at].kind not in NUMBERS or is_year(columns[at])]
         return (groups[0], "") if groups else None
 
-    def _grouped(self, filters: tuple[RowFilter, ...], group: int, by: str) -> Iterator[Plan]:
+    def _grouped(self, filters: tuple[RowFilter, ...], group: int, by: Part) -> Iterator[Plan]:
         asked = self.asked
         filters = tuple(each for each in filters if each.column != group or not each.said.startswith("has"))
-        operation: Operation = "count" if asked.fold == "count" else "mean" if asked.fold == "mean" else "sum"
-        measures = self._measures(but=group) if operation != "count" else [None]
-        for column in measures:
-            yield Plan(operation, filters, column, group=group, by="month" if by == "month" else "year" if by else "")
+        if by and asked.fold in {"mean", "median"}:
+            raise RefusedPlanError("ambiguous")  # of all rows of a month, or of the months' sums
+        counted = asked.fold == "count" and not any(each != group for each in self._counted())
+        operation: Operation = "count" if counted else asked.fold if asked.fold in _FOLDS else "sum"  # type: ignore[assignment]
+        for column in [None] if counted else self._measures(but=group):
+            yield Plan(operation, filters, column, group=group, by=by)
 
     def _extremes(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
         asked, table = self.asked, self.table
@@ -226,8 +236,10 @@ class _Matcher(WordMatcher):
             if (concepts, table.columns[measure].kind) in {(("age",), "date"), (("speed",), "duration")}:
                 least = not least
             names = [at for at in requested if at != measure]
-            if asked.fold in {"sum", "mean"} and names:
-                operation: Operation = "mean" if asked.fold == "mean" else "sum"
+            if self.part is not None and _adds(table, measure):
+                yield Plan("sum", filters, measure, group=self.part[0], by=self.part[1], first=first, ascending=least)
+            elif asked.fold in _FOLDS and names:
+                operation: Operation = asked.fold  # type: ignore[assignment]
                 yield Plan(operation, filters, measure, group=names[0], first=first, ascending=least)
             elif asked.said_most and repeats and table.columns[repeats[0]].kind == "text":
                 yield Plan("sum", filters, measure, group=repeats[0], first=first, ascending=least)
@@ -279,12 +291,17 @@ class _Matcher(WordMatcher):
         by_concept = [at for name in self.asked.concepts for at in self.vocabulary.of_concept(name) if at != measure]
         return next(iter([*by_concept[:1], *requested]), self.table.label)
 
+    def _counted(self) -> list[int]:
+        """The columns of numbers right behind `how many`."""
+        near = [each.column for each in self.found.named if 0 <= each.start - self.asked.fold_end <= 1]
+        columns = self.table.columns
+        return [at for at in near if columns[at].kind in NUMBERS and not is_year(columns[at])]
+
     def _counts(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
         """How many: of a numeric header its sum, of what names the rows the rows, of another text its values."""
         behind = [each for each in self.found.named if 0 <= each.start - self.asked.fold_end <= 1]
         filtered = {each.column for each in filters}
-        numeric = [each.column for each in behind if self.table.columns[each.column].kind in NUMBERS]
-        numeric = [at for at in numeric if at not in filtered and not is_year(self.table.columns[at])]
+        numeric = [at for at in self._counted() if at not in filtered]
         stocked = {each.column for each in self.found.named} & set(self.vocabulary.of_concept("quantity"))
         numeric = numeric or sorted(stocked - filtered)
         texts = [each.column for each in behind if self.table.columns[each.column].kind in {"text", "date"}]

@@ -10,21 +10,15 @@ from decimal import Decimal
 
 from groundcheck.sentences import words
 from ragdrop.tables.asked import Asked, Bound, Moment, Period
-from ragdrop.tables.cell_values import DAY_S, MONTH_NUMBERS, unit_name
-from ragdrop.tables.plans import RefusedPlanError, RowFilter, days_between
+from ragdrop.tables.cell_values import DAY_S, MONTH_NUMBERS, unit_factor, unit_name
+from ragdrop.tables.plans import WEEKDAYS, RefusedPlanError, RowFilter, days_between
 from ragdrop.tables.table_words import NUMBERS, is_year, table_words
-from ragdrop.tables.typed import MAX_INDEXED, TypedColumn, TypedTable
-from ragdrop.tables.vocabulary import CONCEPTS, FILLERS, NOUNS, VERBS, english_root, number_of
+from ragdrop.tables.typed import MAX_INDEXED, TypedTable
+from ragdrop.tables.vocabulary import CONCEPTS, FILLERS, NOUNS, PARTS, VERBS, WEEKDAY_WORDS, english_root, number_of
 
 MAX_WORDS = 6  # of a value that a question names
-SIZES = {
-    "km": ("m", "1000"), "m": ("m", "1"), "cm": ("m", "0.01"), "mm": ("m", "0.001"), "h": ("s", "3600"),
-    "minute": ("s", "60"), "s": ("s", "1"), "day": ("s", "86400"), "kg": ("g", "1000"), "g": ("g", "1"),
-    "tonne": ("g", "1000000"), "mg": ("g", "0.001"), "l": ("l", "1"), "ml": ("l", "0.001"),
-}  # fmt: skip
-
-
 _SPENDS = frozenset(map(english_root, ("spend", "spent")))
+_WHICH = frozenset(["which", "what", "welche", "welcher", "welches", "welchem", "welchen"])
 _TIMES = frozenset({"time", "hours", "hour", "minutes"})
 
 
@@ -57,11 +51,10 @@ class WordMatcher:
         self.asked, self.table = asked, table
         self.vocabulary = table_words(table, asked.root)
         self.found = _Reading(set(asked.used))
+        self.part: tuple[int, str] | None = None  # a column of dates, and what of them rows are grouped by
 
     def _nouns(self) -> frozenset[str]:
         return NOUNS if self.found.score >= 1 else frozenset()
-
-    # What the words are
 
     def _free(self, start: int, end: int) -> bool:
         return end <= len(self.asked.words) and self.found.used.isdisjoint(range(start, end))
@@ -251,7 +244,37 @@ class WordMatcher:
             return number_of(self.asked.words[place]), place
         return None, place
 
-    # What they ask for
+    def _weekdays(self) -> None:
+        """Days of the week, where dates can be looked at."""
+        for at, word in enumerate(self.asked.words):
+            days = WEEKDAY_WORDS.get(word) if self._free(at, at + 1) else None
+            if days is None:
+                continue
+            negated = self._is_negated(at)
+            options = []
+            for place in self._date_columns():
+                column = self.table.columns[place]
+                present = set(column.keys) - {column.missing}
+                keys = frozenset(key for key in present if (key // DAY_S % 7 in days) is not negated)
+                said = " or ".join(WEEKDAYS[day] for day in sorted(days))
+                options.append(RowFilter(place, f"{column.name} is {'not ' if negated else ''}{said}", keys))
+            if options:
+                self._add(at, at + 1, options, 2.0)
+
+    def _parts(self) -> None:
+        """The part of dates that rows are grouped by: `per month`, `in which year`."""
+        asked = self.asked
+        which = [at + 1 for at, word in enumerate(asked.words) if word in _WHICH and asked.superlative is not None]
+        for at in which if asked.group_at is None else [asked.group_at]:
+            part = PARTS.get(asked.words[at]) if at < len(asked.words) and self._free(at, at + 1) else None
+            if part is None:
+                continue
+            dates = self._date_columns()
+            if not part or len(dates) != 1:
+                raise RefusedPlanError("no_column")
+            self.part = dates[0], part
+            self.found.used.add(at)
+            self.found.score += 1.0
 
     def _bounds(self) -> None:
         for bound in self.asked.bounds:
@@ -265,7 +288,7 @@ class WordMatcher:
         """The columns that a bound may be about: by unit, by a header right behind or before it, by its adjective."""
         numeric = [at for at, column in enumerate(self.table.columns) if column.kind in NUMBERS]
         if bound.unit:
-            numeric = [at for at in numeric if _factor(bound.unit, self.table.columns[at]) is not None]
+            numeric = [at for at in numeric if unit_factor(bound.unit, self.table.columns[at].own_unit) is not None]
             same = [at for at in numeric if self.table.columns[at].unit == bound.unit]
             numeric = same or numeric
         named = [each for each in self.found.named if each.column in numeric]
@@ -291,7 +314,9 @@ class WordMatcher:
         column = self.table.columns[at]
         if column.unit == "mixed":
             raise RefusedPlanError("unit")
-        factor = (_factor(bound.unit, column) if bound.unit else None) or (Decimal(1) if not bound.unit else None)
+        factor = (unit_factor(bound.unit, column.own_unit) if bound.unit else None) or (
+            Decimal(1) if not bound.unit else None
+        )
         if factor is None:
             raise RefusedPlanError("unit")
         scale = Decimal(10) ** column.scale * factor
@@ -438,15 +463,6 @@ class WordMatcher:
         if columns:
             self._name(columns, period.start, period.end, 3.0)
         return bool(columns)
-
-
-def _factor(unit: str, column: TypedColumn) -> Decimal | None:
-    """How many of a column's units one *unit* is; None if they do not measure the same."""
-    own = "s" if column.kind == "duration" else column.unit
-    if unit == own:
-        return Decimal(1)
-    mine, its = SIZES.get(unit), SIZES.get(own)
-    return Decimal(mine[1]) / Decimal(its[1]) if mine and its and mine[0] == its[0] else None
 
 
 def _whole(end: Decimal | None, *, up: bool, strict: bool) -> int | None:

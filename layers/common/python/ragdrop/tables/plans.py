@@ -13,7 +13,7 @@ from ragdrop.tables.cell_values import DAY_S
 from ragdrop.tables.typed import TypedColumn, TypedTable
 
 Operation = Literal["count", "distinct", "sum", "mean", "median", "min", "max", "list"]
-Part = Literal["", "month", "year", "weekday"]
+Part = Literal["", "day", "month", "year", "weekday"]
 Refusal = Literal[
     "no_table", "no_column", "no_value", "no_period", "unit", "ambiguous", "tie", "unread", "not_a_table_question"
 ]
@@ -258,7 +258,7 @@ def _parts(column: TypedColumn, by: str) -> dict[int, int | str]:
 
 def _part(key: int, by: str) -> str:
     day = date.fromordinal(key // DAY_S + 1)
-    return WEEKDAYS[day.weekday()] if by == "weekday" else day.isoformat()[: 4 if by == "year" else 7]
+    return WEEKDAYS[day.weekday()] if by == "weekday" else day.isoformat()[: {"year": 4, "month": 7}.get(by)]
 
 
 def _group_name(column: TypedColumn, key: int | str) -> str:

@@ -15,7 +15,16 @@ from functools import cached_property
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
 
-from ragdrop.tables.cell_values import CURRENCIES, DAY_S, ColumnKind, decimal_comma, read_column, unit_in, unit_name
+from ragdrop.tables.cell_values import (
+    CURRENCIES,
+    DAY_S,
+    ColumnKind,
+    decimal_comma,
+    read_column,
+    split_row,
+    unit_in,
+    unit_name,
+)
 from ragdrop.tables.vocabulary import Root, plain_words
 
 if TYPE_CHECKING:  # only ingest loads the readers
@@ -31,11 +40,7 @@ _TOTAL_NAME = (
 _TOTAL = re.compile(rf"{_TOTAL_NAME}(?:\W.*)?", re.I)
 _MERELY_TOTAL = re.compile(rf"{_TOTAL_NAME}\W*(?:\d{{4}}|eur|usd|gbp|chf|all|[€$£]|costs?|amount|kosten)?\W*", re.I)
 _TOTAL_BEGINS = frozenset("gGsSzZeEtTaAmMdDiIΣØ")
-_EMPHASIS = re.compile(
-    r"(?:\*\*|__|~~|`)(.+?)(?:\*\*|__|~~|`)|!?\[\[(?:[^\]|]*\|)?([^\]]+)\]\]|!?\[([^\]]*)\]\([^)]*\)"
-)
 _PIPES = re.compile(r"^\|.*\|[ \t]*\n\|[ \t]*:?-[-:| \t]*\|[ \t]*\n((?:\|.*\|[ \t]*(?:\n|\Z))+)", re.MULTILINE)
-_CELL_END = re.compile(r"(?<!\\)\|")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +70,11 @@ class TypedColumn:
     def missing(self) -> int:
         """The key of an empty cell: the lowest that fits."""
         return -(1 << (8 * int(self.keys.itemsize) - 1))
+
+    @property
+    def own_unit(self) -> str:
+        """The unit of its numbers: of durations seconds."""
+        return "s" if self.kind == "duration" else self.unit
 
     @cached_property
     def ends(self) -> tuple[int, int]:
@@ -293,22 +303,6 @@ def _separated(text: str, path: str) -> Sequence[TypedTable]:
     columns, named = _columns([rows[0]], rows[1:])
     starts = array("q", accumulate(map(len, lines)))
     return [TypedTable(path, "", columns, _totals(columns, named), starts, places=((0, 2),))]
-
-
-def split_row(line: str) -> list[str]:
-    r"""The cells of a line of a Markdown table, without emphasis and links around their texts.
-
-    >>> split_row("| a\\|b | **12** | [[x|y]] |"), split_row("a | b")
-    (['a|b', '12', 'y'], ['a', 'b'])
-    """
-    line = line.strip()
-    line = line[1:] if line.startswith("|") else line
-    line = line[:-1] if line.endswith("|") and not line.endswith("\\|") else line
-    if "\\" not in line and "[" not in line and "*" not in line and "_" not in line and "`" not in line:
-        return [cell.strip() for cell in line.split("|")]
-    line = re.sub(r"\[\[([^\]|]*)\|([^\]]*)\]\]", r"\2", line)
-    cells = (cell.strip().replace("\\|", "|") for cell in _CELL_END.split(line))
-    return [_EMPHASIS.sub(lambda found: next(filter(None, found.groups()), ""), cell) for cell in cells]
 
 
 def _places(document: ParsedDocument, starts: Sequence[int]) -> tuple[str, int, list[tuple[int, int]]]:

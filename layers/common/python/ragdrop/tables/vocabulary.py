@@ -206,6 +206,24 @@ _GERMAN = (
     "und"
 )
 GERMAN = frozenset(_GERMAN.split())
+_WEEKDAYS = (
+    "monday montag", "tuesday dienstag", "wednesday mittwoch", "thursday donnerstag", "friday freitag",
+    "saturday samstag sonnabend", "sunday sonntag",
+)  # fmt: skip
+WEEKDAY_WORDS = {
+    f"{name}{ending}": frozenset({at})
+    for at, names in enumerate(_WEEKDAYS)
+    for name in names.split()
+    for ending in ("", "s")
+}
+WEEKDAY_WORDS |= dict.fromkeys(("weekend", "weekends", "wochenende", "wochenenden"), frozenset({5, 6}))
+WEEKDAY_WORDS |= dict.fromkeys(("weekday", "weekdays"), frozenset(range(5)))
+"""What days of the week a word means, from 0 for Monday on."""
+PARTS = {
+    "day": "day", "tag": "day", "month": "month", "months": "month", "monat": "month", "year": "year", "jahr": "year",
+    "weekday": "weekday", "wochentag": "weekday", "week": "", "woche": "", "quarter": "", "quartal": "",
+}  # fmt: skip
+"""The parts of dates that rows are grouped by; empty for one that no plan has."""
 _FILLERS = (
     "thing things still yet already ever often fell fall gave gives raised raise finish finished live lives "
     "lived come comes came stand stands together all whole entire noch schon jemals ganzen ganze ganzes jahr "
