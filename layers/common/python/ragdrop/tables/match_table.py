@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ragdrop.tables.asked import Asked
-from ragdrop.tables.match_words import WordMatcher
+from ragdrop.tables.match_conditions import ConditionMatcher
 from ragdrop.tables.plans import Operation, Part, Plan, Refusal, RefusedPlanError, RowFilter
 from ragdrop.tables.table_words import NUMBERS, is_year
 from ragdrop.tables.typed import TypedTable
@@ -57,7 +57,7 @@ def fixed_conditions(asked: Asked, table: TypedTable) -> tuple[list[list[RowFilt
     return [options for _, options in reader.found.filters[before:] if options], words
 
 
-class _Matcher(WordMatcher):
+class _Matcher(ConditionMatcher):
     """Makes the plans that one question may mean in one table."""
 
     unknown = 0  # words that have no place in the table

@@ -1,0 +1,308 @@
+"""Find what a question compares in a table: equal numbers, empty cells, bounds, days of the week and periods."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+
+from groundcheck.sentences import words
+from ragdrop.tables.asked import Bound, Moment, Period
+from ragdrop.tables.cell_values import DAY_S, MONTH_NUMBERS, unit_factor
+from ragdrop.tables.match_words import WordMatcher
+from ragdrop.tables.plans import WEEKDAYS, RefusedPlanError, RowFilter, days_between
+from ragdrop.tables.table_words import NUMBERS, is_year
+from ragdrop.tables.vocabulary import FILLERS, PARTS, WEEKDAY_WORDS, number_of
+
+_WHICH = frozenset(["which", "what", "welche", "welcher", "welches", "welchem", "welchen"])
+
+
+class ConditionMatcher(WordMatcher):
+    """Finds the conditions of one question in one table."""
+
+    def _equalities(self) -> None:
+        """A number right behind the header of numbers, or `no` before it: `a stock of 0`, `bib 240`, `no rain`."""
+        for named in list(self.found.named):
+            column = self.table.columns[named.column]
+            if column.kind not in NUMBERS:
+                continue
+            number, place = self._number_behind(named.end)
+            before = " ".join(self.asked.words[max(named.start - 2, 0) : named.start])
+            if number is None and re.search(r"(?:^| )(?:no|kein|keine|keinen|out of)$", before):
+                number, place = Decimal(0), named.start
+            if number is None:
+                continue
+            self.found.used.update(range(named.end, place + 1))
+            bound = Bound(number, number, named.start, named.end)
+            self.found.filters.append((named.start, [self._bounded(bound, named.column)]))
+            self.found.named.remove(named)
+
+    def _empties(self) -> None:
+        """Columns of dates that `not` stands before: bugs that are not closed have an empty cell there."""
+        for named in list(self.found.named):
+            column = self.table.columns[named.column]
+            if column.kind == "date" and self._is_negated(named.start):
+                said = RowFilter(named.column, f"{column.name} is empty", frozenset({column.missing}))
+                self.found.filters.append((named.start, [said]))
+                self.found.named.remove(named)
+
+    def _number_behind(self, at: int) -> tuple[Decimal | None, int]:
+        place = at + (self.asked.words[at : at + 1] in {("of",), ("is",), ("von",), ("=",), ("no",), ("nr",)})
+        if place < len(self.asked.words) and place not in self.found.used:
+            return number_of(self.asked.words[place]), place
+        return None, place
+
+    def _weekdays(self) -> None:
+        """Days of the week, where dates can be looked at."""
+        for at, word in enumerate(self.asked.words):
+            days = WEEKDAY_WORDS.get(word) if self._free(at, at + 1) else None
+            if days is None:
+                continue
+            negated = self._is_negated(at)
+            options = []
+            for place in self._date_columns():
+                column = self.table.columns[place]
+                present = set(column.keys) - {column.missing}
+                keys = frozenset(key for key in present if (key // DAY_S % 7 in days) is not negated)
+                said = " or ".join(WEEKDAYS[day] for day in sorted(days))
+                options.append(RowFilter(place, f"{column.name} is {'not ' if negated else ''}{said}", keys))
+            if options:
+                self._add(at, at + 1, options, 2.0)
+
+    def _parts(self) -> None:
+        """The part of dates that rows are grouped by: `per month`, `in which year`."""
+        asked = self.asked
+        which = [at + 1 for at, word in enumerate(asked.words) if word in _WHICH and asked.superlative is not None]
+        for at in which if asked.group_at is None else [asked.group_at]:
+            part = PARTS.get(asked.words[at]) if at < len(asked.words) and self._free(at, at + 1) else None
+            if part is None:
+                continue
+            dates = self._date_columns()
+            if not part or len(dates) != 1:
+                raise RefusedPlanError("no_column")
+            self.part = dates[0], part
+            self.found.used.add(at)
+            self.found.score += 1.0
+
+    def _bounds(self) -> None:
+        for bound in self.asked.bounds:
+            options = [self._bounded(bound, column) for column in self._bound_columns(bound)]
+            if not options:
+                raise RefusedPlanError("unit" if bound.unit else "no_column")
+            self.found.filters.append((bound.start, options))
+            self.found.score += 2.0
+
+    def _bound_columns(self, bound: Bound) -> list[int]:
+        """The columns that a bound may be about: by unit, by a header right behind or before it, by its adjective."""
+        numeric = [at for at, column in enumerate(self.table.columns) if column.kind in NUMBERS]
+        if bound.unit:
+            numeric = [at for at in numeric if unit_factor(bound.unit, self.table.columns[at].own_unit) is not None]
+            same = [at for at in numeric if self.table.columns[at].unit == bound.unit]
+            numeric = same or numeric
+        named = [each for each in self.found.named if each.column in numeric]
+        behind = [each for each in named if 0 <= each.start - bound.end <= 1]
+        before = [each for each in named if each.end <= bound.start]
+        for near in (behind, before[-1:]):
+            if near:
+                spans = {(each.start, each.end) for each in near}
+                about = [each for each in named if (each.start, each.end) in spans]
+                self.found.named = [each for each in self.found.named if each not in about or self.asked.fold == "sum"]
+                return sorted({each.column for each in about})
+        by_concept = [at for name in bound.concepts for at in self.vocabulary.of_concept(name) if at in numeric]
+        by_measure = [at for at in numeric if at in self.found.measures]
+        behind_unknown = self.asked.words[bound.end : bound.end + 1]
+        if not bound.unit and not by_concept and behind_unknown and bound.end not in self.found.used:
+            word = behind_unknown[0]
+            if word not in FILLERS:
+                return []
+        bare = [at for at in numeric if bound.unit or not self.table.columns[at].unit]
+        return by_concept or by_measure or ([] if bound.concepts and not bound.unit else bare)
+
+    def _bounded(self, bound: Bound, at: int) -> RowFilter:
+        column = self.table.columns[at]
+        if column.unit == "mixed":
+            raise RefusedPlanError("unit")
+        factor = (unit_factor(bound.unit, column.own_unit) if bound.unit else None) or (
+            Decimal(1) if not bound.unit else None
+        )
+        if factor is None:
+            raise RefusedPlanError("unit")
+        scale = Decimal(10) ** column.scale * factor
+        low, high = (None if end is None else end * scale for end in (bound.low, bound.high))
+        first, last = _whole(low, up=True, strict=bound.strict), _whole(high, up=False, strict=bound.strict)
+        signs = (">" if bound.strict else ">=", "<" if bound.strict else "<=")
+        ends = ((signs[0], bound.low), (signs[1], bound.high))
+        shown = " and ".join(f"{column.name} {sign} {end}" for sign, end in ends if end is not None)
+        return RowFilter(at, f"{shown} {bound.unit}".strip(), None, first, last)
+
+    def _periods(self) -> None:
+        periods = list(self.asked.periods)
+        if self.asked.difference and len(periods) == 1 and periods[0].first != periods[0].last:
+            periods = [replace(periods[0], last=periods[0].first), replace(periods[0], first=periods[0].last)]
+        joined: list[tuple[int, list[RowFilter]]] = []
+        for period in periods:
+            if self._is_titled(period):
+                continue
+            joined.append((period.start, self._of_period(period)))
+            self.found.score += 2.0
+        if len(joined) > 1 and not self.asked.difference:
+            joined = [(joined[0][0], self._one_of([options for _, options in joined]))]
+        self.found.filters += joined
+
+    def _one_of(self, several: list[list[RowFilter]]) -> list[RowFilter]:
+        """Several periods as one condition: `in July and August`."""
+        columns = {each.column for options in several for each in options}
+        merged = []
+        for column in columns:
+            mine = [each for options in several for each in options if each.column == column]
+            if len(mine) != len(several):
+                continue
+            keys: set[int] = set()
+            for each in mine:
+                keys.update(self.table.columns[column].keys[row] for row in each.admit(self.table, self.table.rows))
+            merged.append(RowFilter(column, " or ".join(each.said for each in mine), frozenset(keys)))
+        return merged
+
+    def _is_titled(self, period: Period) -> bool:
+        """Whether the table as a whole is of the period, by its name."""
+        first = period.first
+        if first is None or first != period.last:
+            return False
+        if first.year is not None and first.year not in self.vocabulary.years:
+            return False
+        if first.month is not None and first.month not in self.vocabulary.months:
+            return False
+        is_titled = first.year is not None or first.month is not None
+        has_date = any(column.kind == "date" for column in self.table.columns)
+        self.found.score += 2.0 * (is_titled and not has_date)
+        return is_titled and not has_date
+
+    def _of_period(self, period: Period) -> list[RowFilter]:
+        """What a period may be compared with: a column of dates, of years or of names of months, or a header."""
+        if self._is_column(period):
+            return []
+        dates = self._date_columns()
+        options = [each for at in dates for each in self._dated(period, at)]
+        options = options or [*self._by_year(period), *self._by_name(period)]
+        if not options:
+            raise RefusedPlanError("no_period")
+        return options
+
+    def _date_columns(self) -> list[int]:
+        dates = [at for at, column in enumerate(self.table.columns) if column.kind == "date"]
+        named = [each.column for each in self.found.named if each.column in dates]
+        plain = [
+            at
+            for at in dates
+            if any(each.endswith(("dat", "date", "datum", "tag", "day")) for each in self.vocabulary.headers[at])
+        ]
+        return named or (plain if len(plain) == 1 else dates)
+
+    def _dated(self, period: Period, at: int) -> list[RowFilter]:
+        column = self.table.columns[at]
+        earliest, latest = column.ends
+        if latest < earliest:
+            return []
+        years = range(date.fromordinal(earliest // DAY_S + 1).year, date.fromordinal(latest // DAY_S + 1).year + 1)
+        stated = {each.year for each in (period.first, period.last) if each is not None}
+        found = []
+        for year in years if None in stated and len(years) < 60 else years[:1]:
+            low = days_between(*period.first.days(year))[0] if period.first else None
+            high = days_between(*period.last.days(year))[1] if period.last else None
+            if (low is not None and low > latest) or (high is not None and high < earliest):
+                continue
+            first_key, last_key = earliest if low is None else low, latest if high is None else high
+            is_there = any(first_key <= key <= last_key for key in column.keys)
+            if is_there or None not in stated:
+                ends = (
+                    f" from {date.fromordinal(low // DAY_S + 1)}" if low is not None else "",
+                    f" to {date.fromordinal(high // DAY_S + 1)}" if high is not None else "",
+                )
+                found.append(RowFilter(at, f"{column.name}{''.join(ends)}", None, low, high))
+        return found
+
+    def _by_year(self, period: Period) -> list[RowFilter]:
+        first, last = period.first, period.last
+        found = []
+        for at, column in enumerate(self.table.columns):
+            named = {"year", "jahr", "season", "yr"} & set(self.vocabulary.headers[at])
+            if not (named or is_year(column)) or any(
+                moment and (moment.month or not moment.year) for moment in (first, last)
+            ):
+                continue
+            if column.kind == "number" and column.scale == 0:
+                low, high = first.year if first else None, last.year if last else None
+                present = {key for key in column.keys if key != column.missing}
+                if any((low is None or key >= low) and (high is None or key <= high) for key in present):
+                    found.append(RowFilter(at, f"{column.name} from {low or '…'} to {high or '…'}", None, low, high))
+            elif (
+                column.kind == "text"
+                and first is not None
+                and first == last
+                and str(first.year) in column.codes(self.asked.root)
+            ):
+                found.append(self._equal(period.start, at, column.codes(self.asked.root)[str(first.year)]))
+        return found
+
+    def _by_name(self, period: Period) -> list[RowFilter]:
+        """Cells that name a month or a quarter."""
+        first = period.first
+        if first is None or first != period.last or first.month is None or first.day is not None:
+            return []
+        found = []
+        for at, column in enumerate(self.table.columns):
+            if column.kind == "text":
+                codes = [code for code, text in enumerate(column.texts[:1_000]) if _means(text, first)]
+                if codes:
+                    found.append(self._equal(period.start, at, codes))
+        return found
+
+    def _is_column(self, period: Period) -> bool:
+        """Whether a header names the period: then its column is what is asked for."""
+        first = period.first
+        if first is None or first != period.last:
+            return False
+        is_ours = first.year is None or first.month is None or first.year in self.vocabulary.years
+        columns = [
+            at
+            for at, column in enumerate(self.table.columns)
+            if column.kind in NUMBERS and is_ours and _means(column.name, first, is_header=True)
+        ]
+        if columns:
+            self._name(columns, period.start, period.end, 3.0)
+        return bool(columns)
+
+
+def _whole(end: Decimal | None, *, up: bool, strict: bool) -> int | None:
+    """The first key within a bound.
+
+    >>> _whole(Decimal("7.5"), up=True, strict=True), _whole(Decimal(8), up=True, strict=True)
+    (8, 9)
+    """
+    if end is None:
+        return None
+    whole = int(end.to_integral_value("ROUND_CEILING" if up else "ROUND_FLOOR"))
+    return whole + (1 if up else -1) if strict and whole == end else whole
+
+
+def _means(text: str, moment: Moment, *, is_header: bool = False) -> bool:
+    """Whether a cell or header is the name of a month, a quarter or a year, alone or with its year.
+
+    >>> _means("Aug", Moment(None, 8)), _means("Aug 2025", Moment(2026, 8)), _means("2026", Moment(2026))
+    (True, False, True)
+    """
+    said = words(text)
+    years = {int(word) for word in said if re.fullmatch(r"(?:1[5-9]|20|21)\d\d", word)}
+    months = {MONTH_NUMBERS[word] for word in said if word in MONTH_NUMBERS}
+    if moment.months == 3:
+        fits = f"q{((moment.month or 1) + 2) // 3}" in said
+    else:
+        fits = months == ({moment.month} if moment.month else set()) and (bool(months) or bool(years))
+    allowed = 2 + is_header
+    return (
+        fits
+        and moment.day is None
+        and len(said) <= allowed
+        and (not years or moment.year is None or years == {moment.year})
+    )
