@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 
@@ -18,10 +18,12 @@ from ragdrop.tables.vocabulary import (
     NEGATIONS,
     SUPERLATIVES,
     Root,
+    asked_concepts,
     asked_words,
     english_root,
     german_root,
     number_of,
+    wants_of,
 )
 
 _NUMBER = r"(?:(?P<sign>eur|usd|gbp|chf) )?(?P<n>-?\d[\d.,']*)(?: (?P<k>thousand|million|k))?"
@@ -69,6 +71,9 @@ _GROUP = re.compile(r"(?<!\S)(?:per|for each|for every|in each|in every|by|each|
 _BEFORE = "in during of since until from last this for and between to by before after than or im through every"
 _BEFORE_MONTH = frozenset(_BEFORE.split())  # what stands before a month, not before `may` or `march`
 _FROM = frozenset({"between", "from", "zwischen", "von", "vom"})
+_OPEN = dict.fromkeys(("later", "newer", "younger", "after", "später", "neuer"), True)
+_OPEN |= dict.fromkeys(("earlier", "older", "before", "früher", "älter"), False)
+_FIRST_OR_LAST = {"first": True, "zuerst": True, "last": False, "zuletzt": False}
 _FIRST = re.compile(r"(?<!\S)(?:top|first|bottom|last|die ersten) (\d{1,3}|[a-z]{3,6})(?!\S)")
 NO_GERMAN_TABLE = re.compile(
     r"(?:ist|sind|hat|haben|kann|darf|muss|soll|warum|wieso|wie (?:kann|geht|mache?|wird)|erkläre)\b"
@@ -241,15 +246,18 @@ class _Reader:
         if before in _FROM and joined in {"and", "to", "until", "till", "through", "und", "bis", "-"}:
             other = self._moment(end + 1)
             if other is not None:
-                first = (
-                    moment
-                    if moment.year or not other[0].year
-                    else Moment(other[0].year, moment.month, moment.day, moment.months)
-                )
-                return Period(first, other[0], at - 1, other[1])
+                return Period(replace(moment, year=moment.year or other[0].year), other[0], at - 1, other[1])
+        open_end = _OPEN.get(self._word(end + 1)) if joined in {"or", "oder"} else None
+        if open_end is not None:
+            first, last = (moment, None) if open_end else (None, moment)
+            return Period(first, last, at - (before in _FROM), end + 2)
         match before:
             case "since" | "from" | "seit" | "ab":
                 return Period(moment, None, at - 1, end)
+            case "than" | "als" if self.words[at - 2 : at - 1] in (["older"], ["earlier"], ["älter"], ["früher"]):
+                first = moment.days(self.today.year)[0] - timedelta(days=1)
+                last = Moment(first.year, first.month, first.day) if moment.month else Moment(first.year)
+                return Period(None, last, at - 2, end)
             case "after" | "nach" | "than" if before != "than" or self.words[at - 2 : at - 1] in (["later"], ["newer"]):
                 if moment.month is None:
                     return Period(Moment((moment.year or 0) + 1), None, at - 1, end)
@@ -414,8 +422,8 @@ def read_question(question: str, today: date) -> Asked | None:
         negated,
         reader.span(group)[1] if group else None,
         difference is not None,
-        _asked_concepts(text),
-        _wants(words),
+        asked_concepts(text),
+        wants_of(words),
         today,
         root,
     )
@@ -458,39 +466,9 @@ def _superlative(reader: _Reader, *, folded: bool) -> tuple[tuple[bool, tuple[st
             reader.used.add(at + 1)
             return (least, (ADJECTIVES[behind],)), False, at + 2
         return (least, tuple(concepts.split())), word in {"most", "least", "fewest", "meisten", "wenigsten"}, at + 1
+    for at, word in enumerate(reader.words):
+        is_adverb = at + 1 == len(reader.words) or not {"when", "wann"}.isdisjoint(reader.words)
+        if word in _FIRST_OR_LAST and at not in reader.used and is_adverb and not folded:
+            reader.used.add(at)
+            return (_FIRST_OR_LAST[word], ("date",)), False, at + 1
     return None, False, 0
-
-
-_CONCEPT_ASKED: tuple[tuple[str, str], ...] = (
-    (r"how long|wie lang\w*", "distance duration"), (r"how far|wie weit", "distance"),
-    (r"how heavy|wie schwer", "weight"),
-    (r"how old|wie alt", "age"), (r"how (?:tall|high)|wie hoch", "height"), (r"how (?:hot|cold|warm)", "temperature"),
-    (r"how fast|wie schnell", "speed"), (r"how (?:big|large)|wie groß", "size"), (r"how expensive|wie teuer", "money"),
-    (r"when|wann|on (?:which|what) (?:days?|dates?)|an welche[mn] tag\w*", "date"),
-    (r"where|wo", "place"), (r"who|whom|wer", "person"),
-)  # fmt: skip
-
-
-def _asked_concepts(text: str) -> tuple[str, ...]:
-    for pattern, concepts in _CONCEPT_ASKED:
-        if re.search(rf"(?<!\S)(?:{pattern})(?!\S)", text):
-            return tuple(concepts.split())
-    return ()
-
-
-def _wants(words: list[str]) -> str:
-    """The word that asks: `how much`, `which`, `who`, `when`, `list` or `what`."""
-    for at, word in enumerate(words):
-        if word == "how" and words[at + 1 : at + 2] == ["much"]:
-            return "how much"
-        if word == "wieviel" or (word == "wie" and words[at + 1 : at + 2] in (["viel"], ["hoch"])):
-            return "how much"
-        if word in {"which", "welche", "welcher", "welches", "welchen"}:
-            return "which"
-        if word in {"who", "whom", "wer", "when", "wann", "where", "wo"}:
-            return word
-        if word in {"list", "show", "name", "nenne", "zeige", "give"} and at < 3:
-            return "list"
-        if word in {"what", "was", "how", "wie"} and at < 3:
-            return "what"
-    return "what"

@@ -13,9 +13,10 @@ from ragdrop.tables.cell_values import DAY_S, MONTH_NUMBERS, unit_factor
 from ragdrop.tables.match_words import WordMatcher
 from ragdrop.tables.plans import WEEKDAYS, RefusedPlanError, RowFilter, days_between
 from ragdrop.tables.table_words import NUMBERS, is_year
-from ragdrop.tables.vocabulary import FILLERS, PARTS, WEEKDAY_WORDS, number_of
+from ragdrop.tables.vocabulary import CLOSED, FILLERS, OPEN_WORDS, PARTS, WEEKDAY_WORDS, number_of
 
-_WHICH = frozenset(["which", "what", "welche", "welcher", "welches", "welchem", "welchen"])
+WHICH = frozenset(["which", "what", "welche", "welcher", "welches", "welchem", "welchen"])
+_SOLD_OUT = re.compile(r"(?<!\S)(?:sold out|out of stock|ausverkauft|vergriffen)(?!\S)")
 
 
 class ConditionMatcher(WordMatcher):
@@ -47,6 +48,35 @@ class ConditionMatcher(WordMatcher):
                 self.found.filters.append((named.start, [said]))
                 self.found.named.remove(named)
 
+    def _open(self) -> None:
+        """What was not paid, done or returned yet, by the one column that says so: `open`, `unpaid`."""
+        closed = [at for at, header in enumerate(self.vocabulary.headers) if not CLOSED.isdisjoint(header)]
+        for at, word in enumerate(self.asked.words):
+            mine = (
+                self.vocabulary.with_word(self.asked.root(word[2:])) if word.startswith("un") and len(word) > 5 else []
+            )
+            columns = [each for each in (closed if word in OPEN_WORDS else mine) if self._may_be_empty(each)]
+            if len(columns) != 1 or not self._free(at, at + 1):
+                continue
+            column, keys = self.table.columns[columns[0]], frozenset({1})
+            condition = RowFilter(columns[0], f"{column.name} is not yes", keys, negated=True)
+            if column.kind == "date":
+                condition = RowFilter(columns[0], f"{column.name} is empty", frozenset({column.missing}))
+            self._add(at, at + 1, [condition], 2.0)
+
+    def _may_be_empty(self, at: int) -> bool:
+        column = self.table.columns[at]
+        return column.kind == "boolean" or (column.kind == "date" and column.missing in column.keys)
+
+    def _sold_out(self) -> None:
+        """What there is none of, by the one column of quantities."""
+        found = _SOLD_OUT.search(" ".join(self.asked.words))
+        columns = self.vocabulary.of_concept("quantity") if found else []
+        if found and len(columns) == 1:
+            at = " ".join(self.asked.words)[: found.start()].count(" ")
+            bound = Bound(Decimal(0), Decimal(0), at, at + found[0].count(" ") + 1)
+            self._add(at, bound.end, [self._bounded(bound, columns[0])], 2.0)
+
     def _number_behind(self, at: int) -> tuple[Decimal | None, int]:
         place = at + (self.asked.words[at : at + 1] in {("of",), ("is",), ("von",), ("=",), ("no",), ("nr",)})
         if place < len(self.asked.words) and place not in self.found.used:
@@ -73,7 +103,7 @@ class ConditionMatcher(WordMatcher):
     def _parts(self) -> None:
         """The part of dates that rows are grouped by: `per month`, `in which year`."""
         asked = self.asked
-        which = [at + 1 for at, word in enumerate(asked.words) if word in _WHICH and asked.superlative is not None]
+        which = [at + 1 for at, word in enumerate(asked.words) if word in WHICH and asked.superlative is not None]
         for at in which if asked.group_at is None else [asked.group_at]:
             part = PARTS.get(asked.words[at]) if at < len(asked.words) and self._free(at, at + 1) else None
             if part is None:

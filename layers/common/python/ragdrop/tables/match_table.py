@@ -7,13 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ragdrop.tables.asked import Asked
-from ragdrop.tables.match_conditions import ConditionMatcher
+from ragdrop.tables.cell_values import unit_name
+from ragdrop.tables.match_conditions import WHICH, ConditionMatcher
 from ragdrop.tables.plans import Operation, Part, Plan, Refusal, RefusedPlanError, RowFilter
 from ragdrop.tables.table_words import NUMBERS, is_year
 from ragdrop.tables.typed import TypedTable
-from ragdrop.tables.vocabulary import FILLERS, PAYS
+from ragdrop.tables.vocabulary import FILLERS, LIGHT_VERBS, PAYS
 
 _RANKS = frozenset({"year", "jahr", "number", "rank", "place", "pos", "position"})
+_RANKED = frozenset(
+    ["grade", "grades", "note", "noten", "mark", "marks", "rank", "place", "pos", "position", "time", "zeit", "platz",
+     "pace", "handicap", "errors", "lap"]
+)  # fmt: skip
 _FOLDS = frozenset({"sum", "mean", "median"})
 MAX_PLANS = 24  # that one question may mean in one table
 
@@ -84,6 +89,8 @@ class _Matcher(ConditionMatcher):
         self._headers()
         self._parts()
         self._weekdays()
+        self._open()
+        self._sold_out()
         self._concepts()
         self._titles()
         self._equalities()
@@ -103,7 +110,15 @@ class _Matcher(ConditionMatcher):
     def _is_small(self, at: int) -> bool:
         """Whether a word needs no place in a plan."""
         word = self.asked.words[at]
+        if word in LIGHT_VERBS and self.found.filters and self._asks_column():
+            return True
         return at in self.found.used or word in FILLERS or len(word) < 2 or self.asked.stems[at] in self._nouns()
+
+    def _asks_column(self) -> bool:
+        """Whether the question names the column that it asks for: `which rack`, or `where` of a table of places."""
+        if self.asked.wants == "where":
+            return len(self.vocabulary.of_concept("place")) == 1
+        return any(self.asked.words[max(each.start - 1, 0)] in WHICH for each in self.found.named)
 
     def _uses_all(self, plan: Plan) -> bool:
         """Whether a plan uses every column that the question names, but for what names the rows."""
@@ -120,7 +135,8 @@ class _Matcher(ConditionMatcher):
             and each.start == self.asked.fold_end
             and self.table.columns[each.column].kind == "text"
         }
-        free = label | names | behind | (dates if plan.operation == "count" else set())
+        is_list = plan.operation == "list" and self.asked.wants in {"which", "who"} and plan.column in label
+        free = label | names | behind | (dates if plan.operation == "count" or is_list else set())
         if self.asked.first is not None and plan.first != self.asked.first:
             return False
         return all(not needed.isdisjoint(read | free) for needed in self.found.needs)
@@ -132,7 +148,7 @@ class _Matcher(ConditionMatcher):
         filters = [options for _, options in sorted(self.found.filters, key=lambda each: each[0]) if options]
         named = {each.column for each in self.found.named}
         filters = [[each for each in options if each.column in named] or options for options in filters]
-        filters += self._booleans()
+        filters += self._booleans() + self._filled()
         for chosen in itertools.product(*filters):
             if self.asked.difference or self._is_between(chosen):
                 yield from self._differences(chosen)
@@ -150,6 +166,19 @@ class _Matcher(ConditionMatcher):
                 found.append(
                     [RowFilter(each.column, f"{column.name} is {'not yes' if no else 'yes'}", keys, negated=no)]
                 )
+        return found
+
+    def _filled(self) -> list[list[RowFilter]]:
+        """Columns of dates with empty cells that say what was done: `returned` books have a date there."""
+        asked = self.asked
+        filtered = {each.column for _, options in self.found.filters for each in options}
+        found = []
+        for each in self.found.named:
+            column = self.table.columns[each.column]
+            is_asked = asked.wants == "when" or "date" in asked.concepts or asked.words[each.start - 1] in WHICH
+            if column.kind == "date" and not is_asked and each.column not in filtered and column.missing in column.keys:
+                said = f"{column.name} is not empty"
+                found.append([RowFilter(each.column, said, frozenset({column.missing}), negated=True)])
         return found
 
     def _is_between(self, chosen: Sequence[RowFilter]) -> bool:
@@ -203,6 +232,8 @@ class _Matcher(ConditionMatcher):
         named = [each.column for each in self.found.named if at <= each.start <= at + 1]
         if self.part is not None:
             return self.part
+        if any(each.start < at < each.end for each in self.found.named):
+            return None  # `price per litre` is a header
         columns = self.table.columns
         groups = [at for at in named if columns[at].kind not in NUMBERS or is_year(columns[at])]
         return (groups[0], "") if groups else None
@@ -223,15 +254,21 @@ class _Matcher(ConditionMatcher):
         filtered = {each.column for each in filters}
         requested = [each for each in self._requested() if each not in filtered]
         requested = requested or [at for name in asked.concepts for at in self.vocabulary.of_concept(name)][:1]
-        repeats = [at for at in requested if _repeats(table, at)]
+        counted = [each.column for each in self.found.named if each.start == asked.superlative_end]
+        repeats = [at for at in requested if at not in counted and table.columns[at].distinct < len(table.rows)]
         first = asked.first or 1
         behind = asked.words[asked.superlative_end : asked.superlative_end + 1]
-        is_counted = bool(behind) and (behind[0] in {"often", "frequently"} or asked.superlative_end in self.found.used)
+        is_noun = asked.superlative_end in self.found.used and asked.stems[asked.superlative_end] not in PAYS
+        is_noun = is_noun and all(table.columns[at].kind == "text" for at in counted)
+        is_counted = bool(behind) and (behind[0] in {"often", "frequently"} or is_noun)
         if asked.said_most and repeats and is_counted and not self._has_measure():
             yield Plan("count", filters, group=repeats[0], first=first, ascending=least)
             return
         for measure in self._ordered_by(concepts):
             if (concepts == ("money",) or asked.said_most) and _has_both_signs(table, measure):
+                raise RefusedPlanError("ambiguous")
+            said = asked.words[asked.superlative_end - 1]
+            if said in {"best", "worst"} and not _RANKED.isdisjoint(self.vocabulary.spoken[measure]):
                 raise RefusedPlanError("ambiguous")
             if (concepts, table.columns[measure].kind) in {(("age",), "date"), (("speed",), "duration")}:
                 least = not least
@@ -260,7 +297,11 @@ class _Matcher(ConditionMatcher):
         order = order or (self.vocabulary.of_concept(instead) if instead else [])
         if concepts and not order:
             raise RefusedPlanError("no_column")
-        named = [each.column for each in self.found.named if table.columns[each.column].kind in NUMBERS]
+        named = [
+            each.column
+            for each in self.found.named
+            if table.columns[each.column].kind in NUMBERS or each.column in order
+        ]
         both = [at for at in order if at in named]
         options = list(dict.fromkeys(both or order or named or self._measures()))
         words = (
@@ -289,13 +330,20 @@ class _Matcher(ConditionMatcher):
 
     def _shown(self, requested: Sequence[int], measure: int) -> int | None:
         by_concept = [at for name in self.asked.concepts for at in self.vocabulary.of_concept(name) if at != measure]
-        return next(iter([*by_concept[:1], *requested]), self.table.label)
+        if self.asked.wants == "who" and not (by_concept or requested):
+            raise RefusedPlanError("no_column")
+        first = requested[:1] if self.asked.wants == "who" else by_concept[:1]
+        return next(iter([*first, *by_concept, *requested]), self.table.label)
 
     def _counted(self) -> list[int]:
         """The columns of numbers right behind `how many`."""
         near = [each.column for each in self.found.named if 0 <= each.start - self.asked.fold_end <= 1]
         columns = self.table.columns
-        return [at for at in near if columns[at].kind in NUMBERS and not is_year(columns[at])]
+        found = [at for at in near if columns[at].kind in NUMBERS and not is_year(columns[at])]
+        end = self.asked.fold_end
+        unit = unit_name(self.asked.words[end]) if end < len(self.asked.words) else ""
+        others = [each.column for each in self.found.named if columns[each.column].kind in NUMBERS]
+        return found or [at for at in others if unit and self.vocabulary.has_unit(at, unit)]
 
     def _counts(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
         """How many: of a numeric header its sum, of what names the rows the rows, of another text its values."""
@@ -310,10 +358,14 @@ class _Matcher(ConditionMatcher):
         elif numeric:
             yield from (Plan("sum", filters, column) for column in numeric)
         else:
-            yield Plan("count", filters)
-            others = [at for at in texts if at not in {self.table.label, self._first_text()} | filtered]
-            others = [at for at in others if self.table.columns[at].distinct * 2 < self.table.row_count]
-            yield from (Plan("distinct", filters, column) for column in others)
+            others = [at for at in texts if at not in filtered]
+            others = [at for at in others if self.table.columns[at].distinct < len(self.table.rows)]
+            names = {self.table.label, self._first_text()}
+            if self.table.row_name not in names and self.table.columns[self.table.row_name or 0].kind != "date":
+                names = set()  # rows have numbers: nothing else names them
+            if not others or any(at in names or self.table.columns[at].kind == "date" for at in others):
+                yield Plan("count", filters)
+            yield from (Plan("distinct", filters, column) for column in others[:1])
 
     def _lists(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
         """The first of the columns that may be meant whose list uses all that the question names."""
@@ -359,12 +411,14 @@ class _Matcher(ConditionMatcher):
         return not words.isdisjoint({"what", "which", "how", "was", "wie", "when", "where", "who", "list", "show"})
 
     def _requested(self) -> list[int]:
-        """The columns named that are not numbers, the first one named first."""
-        kinds = {"text", "date"}
+        """The columns named that are not numbers: the one behind `which` alone, else the first one named first."""
+        kinds = {"text"} if self.asked.wants == "who" else {"text", "date"}
         named = sorted(
             (each for each in self.found.named if each.weight > 1), key=lambda each: (-each.weight, each.start)
         )
-        return [each.column for each in named if self.table.columns[each.column].kind in kinds]
+        named = [each for each in named if self.table.columns[each.column].kind in kinds]
+        behind = [each for each in named if self.asked.words[max(each.start - 1, 0)] in WHICH]
+        return [each.column for each in behind or named]
 
     def _measures(self, but: int | None = None) -> list[int]:
         """The columns that may be folded: named, meant by a word, or the only one; ambiguous ones all."""

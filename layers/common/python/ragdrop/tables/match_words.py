@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ragdrop.tables.asked import Asked
 from ragdrop.tables.cell_values import unit_name
 from ragdrop.tables.plans import RowFilter
-from ragdrop.tables.table_words import table_words
+from ragdrop.tables.table_words import SMALL, table_words
 from ragdrop.tables.typed import MAX_INDEXED, TypedTable
 from ragdrop.tables.vocabulary import CONCEPTS, FILLERS, NOUNS, VERBS, english_root
 
@@ -74,6 +74,10 @@ class WordMatcher:
 
     def _may_be_value(self, at: int) -> bool:
         word = self.asked.words[at]
+        if [word] in self.vocabulary.spoken and not any(
+            text.casefold() == word for column in self.table.columns for text in column.texts[:MAX_INDEXED]
+        ):
+            return False  # `delay` is the column, not the value `delayed`
         return word not in FILLERS and all(word != column.name.casefold() for column in self.table.columns)
 
     def _codes(self, phrase: str) -> Iterator[tuple[int, list[int]]]:
@@ -115,13 +119,15 @@ class WordMatcher:
     def _headers(self) -> None:
         """Headers whose every word is there, then those with some: of words side by side the columns of all of them."""
         asked = self.asked
+        self._agents()
         headers = [sorted(header) for header in self.vocabulary.headers]
         for stems in sorted(headers, key=len, reverse=True):
-            size = len(stems)
-            for at in range(len(asked.words) - size + 1):
-                if size and self._free(at, at + size) and sorted(asked.stems[at : at + size]) == stems:
+            for at in range(len(asked.words)):
+                end = self._end_of(stems, at) if stems else 0
+                if end and self._free(at, end):
                     same = [column for column, header in enumerate(headers) if header == stems]
-                    self._name(same, at, at + size, 3.0 * size)
+                    same = self.vocabulary.closest(same, asked.words[at:end])
+                    self._name(same, at, end, 3.0 * len(stems))
         start, columns = 0, list[int]()
         for at, each in enumerate(asked.stems):
             is_open = self._free(at, at + 1) and asked.words[at] not in FILLERS
@@ -133,6 +139,24 @@ class WordMatcher:
         if columns:
             self._name_part(columns, start, len(asked.words))
         self._units()
+
+    def _end_of(self, stems: list[str], start: int) -> int:
+        """Where the words of a header end in the question, small words between them; 0 if they do not start there."""
+        rest, end = list(stems), start
+        while rest and end < len(self.asked.words):
+            if self.asked.stems[end] in rest:
+                rest.remove(self.asked.stems[end])
+            elif end == start or self.asked.words[end] not in SMALL:
+                return 0
+            end += 1
+        return 0 if rest else end
+
+    def _agents(self) -> None:
+        """Whose column `who` asks for, by what they do: `who borrowed`."""
+        for at, word in enumerate(self.asked.words if self.asked.wants == "who" else ()):
+            columns = self.vocabulary.agents(word) if self._free(at, at + 1) and word not in FILLERS else []
+            if columns:
+                self._name(columns, at, at + 1, 3.0)
 
     def _name_part(self, columns: list[int], start: int, end: int) -> None:
         """Name columns by some words of their headers, less so by a part of a word."""

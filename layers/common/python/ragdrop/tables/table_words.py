@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from weakref import WeakKeyDictionary
 
@@ -13,6 +14,14 @@ from ragdrop.tables.vocabulary import ALIASES, HEADERS, UNITS_OF, Root, english_
 
 NUMBERS = frozenset({"number", "amount", "duration"})
 _BUDGETS = re.compile(r"(?i)budget|cost|expens|spend|price|account|haushalt|konto|kosten|ausgaben|invoice|rechnung")
+_DOER = re.compile(r"(?:er|or|ee|ist|ant)s?$")
+_NOT_DOERS = (
+    "number order quarter color paper letter weather water floor chapter sensor meter printer computer folder register "
+    "monitor motor filter cover power center alter flavor sector factor nummer zimmer wetter wasser other winter "
+    "summer plant"
+)
+_NO_DOERS = frozenset(_NOT_DOERS.split())
+SMALL = frozenset({"in", "of", "the", "per", "and", "no", "nr"})  # words of a header that nobody needs to say
 MIN_PART = 4  # letters of a word that stands within another, as in `Stromkosten`
 
 
@@ -29,6 +38,7 @@ class TableWords:
         name = re.sub(r"[_./'-]", " ", f"{table.path} {table.name} {table.sheet}")
         self.table = table
         self.headers = [_header_stems(column.name, root) for column in table.columns]
+        self.spoken = [header_words(column.name) for column in table.columns]
         title = frozenset(map(root, plain_words(name)))
         self.title = title | {
             root(word) for key, said in ALIASES.items() if any(key in each for each in title) for word in said.split()
@@ -44,6 +54,19 @@ class TableWords:
         if found or len(word) < MIN_PART + 1:
             return found
         return [at for at, header in enumerate(self.headers) if any(self._alike(word, each) for each in header)]
+
+    def closest(self, columns: list[int], said: Sequence[str]) -> list[int]:
+        """Those of *columns* whose header has the words as they are said: `plants` are of `Plant`, not of `Planted`."""
+        single = [word.removesuffix("s") for word in said]
+        exact = [at for at in columns if [each.removesuffix("s") for each in self.spoken[at]] == single]
+        return exact or columns
+
+    def agents(self, word: str) -> list[int]:
+        """The columns of texts whose header names who does what a word says: of `borrowed` the `Borrower`."""
+        base = english_root(word)
+        doers = {f"{base}{end}" for end in ("er", "or", "ee", f"{base[-1:]}er")} | {f"{base.removesuffix('y')}ier"}
+        texts = (at for at, column in enumerate(self.table.columns) if column.kind == "text" and len(base) > 2)
+        return [at for at in texts if self.spoken[at][-1:] and self.spoken[at][-1].removesuffix("s") in doers]
 
     def titled(self, word: str) -> bool:
         """Whether the table's name has a word, or a longer one that begins with it."""
@@ -68,6 +91,8 @@ class TableWords:
         by_unit = column.unit in UNITS_OF.get(name, set()) and not named - {name}
         if name == "date":
             return column.kind == "date"
+        if name == "person" and column.kind == "text" and self._is_of_people(at):
+            return True
         if name in {"place", "person"}:
             return by_name and column.kind == "text"
         if name == "money":
@@ -75,6 +100,13 @@ class TableWords:
         if name == "duration" and column.kind == "duration":
             return True
         return (by_name or by_unit) and column.kind in NUMBERS
+
+    def _is_of_people(self, at: int) -> bool:
+        """Whether a header ends like one who does something, and the cells look like names."""
+        last = self.spoken[at][-1] if self.spoken[at] else ""
+        texts = self.table.columns[at].texts[:50]
+        named = sum(text[:1].isupper() and not any(map(str.isdigit, text)) for text in texts)
+        return bool(_DOER.search(last)) and last not in _NO_DOERS and named * 10 >= len(texts) * 9
 
     def _is_bare_money(self, at: int) -> bool:
         """Whether a number without a unit is money: the table is a budget, and no column states a currency."""
@@ -113,14 +145,23 @@ def table_words(table: TypedTable, root: Root) -> TableWords:
 
 
 @lru_cache(maxsize=4_096)
+def header_words(name: str) -> list[str]:
+    """The words of a header without its unit and small words.
+
+    >>> header_words("Distance (km)"), header_words("due_date"), header_words("Amount EUR")
+    (['distance'], ['due', 'date'], ['amount'])
+    """
+    plain = re.sub(r"[_/.-]", " ", re.sub(r"\([^)]*\)|\[[^\]]*\]", " ", name))
+    plain = re.sub(r"(?<=[a-zäöü])(?=[A-Z])", " ", plain)
+    found = [word for word in plain_words(plain) if word not in SMALL]
+    is_unit = len(found) > 1 and unit_name(found[-1]) and f"per {found[-1]}" not in plain.casefold()
+    return found[:-1] if is_unit else found
+
+
 def _header_stems(name: str, root: Root = english_root) -> tuple[str, ...]:
     """The stems of a header without its unit and small words.
 
     >>> _header_stems("Distance (km)"), _header_stems("due_date"), _header_stems("Amount EUR")
     (('distanc',), ('due', 'dat'), ('amount',))
     """
-    plain = re.sub(r"[_/.-]", " ", re.sub(r"\([^)]*\)|\[[^\]]*\]", " ", name))
-    plain = re.sub(r"(?<=[a-zäöü])(?=[A-Z])", " ", plain)
-    found = [word for word in plain_words(plain) if word not in {"in", "of", "the", "per", "and", "no", "nr"}]
-    bare = found[:-1] if len(found) > 1 and unit_name(found[-1]) else found
-    return tuple(map(root, bare))
+    return tuple(map(root, header_words(name)))

@@ -222,7 +222,10 @@ class TypedTable:
         apart = [at for at in days if self.columns[at].distinct * 10 >= self.row_count * 8]
         if self.label is None or self.columns[self.label].distinct * 10 >= self.row_count * 8:
             return self.label
-        return next(iter([*apart, self.label]))
+        ids = [
+            at for at, column in enumerate(self.columns) if _is_numbered(column) and column.distinct == self.row_count
+        ]
+        return next(iter([*ids, *apart, self.label]))
 
 
 def _is_numbered(column: TypedColumn) -> bool:

@@ -96,7 +96,7 @@ def _roots_of(said: str) -> frozenset[str]:
 
 _CONCEPTS = {
     "money": "cost price spend spent spending spendings pay paid ausgaben ausgabe kostete zusammengekommen "
-    "expensive expense expenditure charge money cheap costly amount worth bill kosten kostet gekostet "
+    "expensive expense expenditure charge money cheap costly amount worth value bill kosten kostet gekostet "
     "preis betrag ausgegeben bezahlt gezahlt zahlen teuer",
     "distance": "long length far distance ridden rode ride riding rides walk walked ran cycle cycled hike hiked drive "
     "drove driven travel travelled lang weit gefahren strecke",
@@ -128,9 +128,11 @@ _HEADERS = {
     "size": "size area fläche größe",
     "date": "date day datum tag when due",
     "place": "where place location city town ort stadt venue site country destination address room bin shelf "
-    "raum platz hall pitch",
+    "raum platz hall pitch rack aisle drawer gate warehouse lager regal fach zone depot station floor building "
+    "street office shop store",
     "person": "name person who owner assignee member employee author responsible rider driver customer student "
-    "player by wer kunde mitarbeiter teacher guest staff volunteer runner donor reporter",
+    "team club company firm supplier vendor lieferant player by wer kunde mitarbeiter teacher guest staff volunteer "
+    "runner donor reporter",
     "quantity": "quantity qty units pieces stock bestand sold menge anzahl stück count",
     "score": "score points goals rating grade mark punkte note tore",
 }
@@ -231,7 +233,7 @@ _FILLERS = (
     "eingekauft gekauft buy zwischen list show give name tell me please find get see each every any entry "
     "entries row rows record records item items table sheet file spreadsheet csv value values there much many "
     "did have has had been being was were make made happen happened one ones only just exactly currently "
-    "recorded listed marked called named mentioned shown during within than same used taken place put go goes "
+    "recorded listed aller marked called named mentioned shown during within than same used taken place put go goes "
     "went need needed us we our my i they their it its his her s t re m between both including included "
     "belong belongs contain contains hold following respective current time times who whose what which when "
     "where how long far old more most least other ist sind der die das den dem des ein eine einen einer im in "
@@ -242,3 +244,52 @@ _FILLERS = (
 )
 FILLERS = STOP_WORDS | frozenset(_FILLERS.split())
 """Words that need no place in a plan."""
+_LIGHT = "hold holds held keep keeps kept leave leaves left fly flies sit sits lie lies carry carries serve grow grows"
+LIGHT_VERBS = frozenset(_LIGHT.split())
+"""Verbs that say no more than where or whose something is, where the column is named."""
+OPEN_WORDS = frozenset(
+    ["open", "offen", "offene", "offenen", "outstanding", "ausstehend", "ausstehende", "ausstehenden", "pending"]
+)
+"""What is said of what was not paid, done or returned yet."""
+CLOSED = _roots_of("paid bezahlt done erledigt closed completed finished returned settled beglichen resolved delivered")
+"""Headers of columns that say whether or when that happened."""
+
+
+_CONCEPT_ASKED: tuple[tuple[str, str], ...] = (
+    (r"how long|wie lang\w*", "distance duration"), (r"how far|wie weit", "distance"),
+    (r"how heavy|wie schwer", "weight"),
+    (r"how old|wie alt", "age"), (r"how (?:tall|high)|wie hoch", "height"), (r"how (?:hot|cold|warm)", "temperature"),
+    (r"how fast|wie schnell", "speed"), (r"how (?:big|large)|wie groß", "size"), (r"how expensive|wie teuer", "money"),
+    (r"when|wann|on (?:which|what) (?:days?|dates?)|an welche[mn] tag\w*", "date"),
+    (r"where|wo", "place"), (r"who|whom|wer", "person"),
+)  # fmt: skip
+
+
+def asked_concepts(text: str) -> tuple[str, ...]:
+    """What a question asks for without a header, such as `how long` or `who`.
+
+    >>> asked_concepts("how long was it"), asked_concepts("the red one")
+    (('distance', 'duration'), ())
+    """
+    for pattern, concepts in _CONCEPT_ASKED:
+        if re.search(rf"(?<!\S)(?:{pattern})(?!\S)", text):
+            return tuple(concepts.split())
+    return ()
+
+
+def wants_of(words: list[str]) -> str:
+    """The word that asks: `how much`, `which`, `who`, `when`, `list` or `what`."""
+    for at, word in enumerate(words):
+        if word == "how" and words[at + 1 : at + 2] == ["much"]:
+            return "how much"
+        if word == "wieviel" or (word == "wie" and words[at + 1 : at + 2] in (["viel"], ["hoch"])):
+            return "how much"
+        if word in {"which", "welche", "welcher", "welches", "welchen"}:
+            return "which"
+        if word in {"who", "whom", "wer", "when", "wann", "where", "wo"}:
+            return word
+        if word in {"list", "show", "name", "nenne", "zeige", "give"} and at < 3:
+            return "list"
+        if word in {"what", "was", "how", "wie"} and at < 3:
+            return "what"
+    return "what"
