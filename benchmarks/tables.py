@@ -13,9 +13,9 @@ written without a look at the code that answers.
 from __future__ import annotations
 
 import math
-import os
 import random
 import re
+import resource
 import sys
 import tempfile
 import time
@@ -43,6 +43,8 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.generate.ask_tables import AskTables
 from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
 from ragdrop.ports.message_queue import Change
+from readers.content import ContentParser
+from readers.isolated_reader import IsolatedReader
 from testing.memory_message_queue import MemoryMessageQueue
 from testing.memory_object_store import MemoryObjectStore
 from testing.models import HashingEmbedder
@@ -234,10 +236,9 @@ def large_csv(rows: int) -> bytes:
     return "\n".join(("Date,Shop,Category,Amount (EUR),Reference", *lines)).encode()
 
 
-def peak_mb(process: int | str = "self") -> float:
-    """The most memory that a process had."""
-    status = Path(f"/proc/{process}/status").read_text("utf-8")
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+def peak_mb() -> float:
+    """The most memory that this process had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def large_table(rows: int) -> list[Grid]:
@@ -247,12 +248,20 @@ def large_table(rows: int) -> list[Grid]:
         documents = MemoryObjectStore("documents")
         settings = Settings.from_environment(SETTINGS | {"EMBEDDING_DIMENSION": "64"})
         key, queue = DocumentKey(TENANT, "large", "large.csv"), MemoryMessageQueue()
-        fakes = {"documents": documents, "embedder": HashingEmbedder(64), "queue": queue}
+        reader = IsolatedReader()
+        fakes = {
+            "documents": documents,
+            "embedder": HashingEmbedder(64),
+            "queue": queue,
+            "parser": ContentParser(reader),
+        }
         app = compose(Ports(settings).replace(**stores_in_memory(Path(folder)) | fakes))
         app.operate.operator.create_tenant(TENANT)
         stored = documents.put(key.s3_key, body, media_type="text/csv", metadata={})
         began = peak_mb()
-        seconds, reader_mb = ingest_large(app, queue, key, stored.size_bytes)
+        seconds = ingest_large(app, queue, key, stored.size_bytes)
+        reader.close()
+        reader_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
         times, answered = answer_large(app)
     columns = ("rows", "MB", "invocations", "seconds, all", "longest (limit: 300)", "MB (limit: 1,769)", "reader's MB")
     sizes = [f"{rows:,}", f"{len(body) / 1e6:.0f}", str(len(seconds)), f"{sum(seconds):.0f}", f"{max(seconds):.0f}"]
@@ -262,20 +271,18 @@ def large_table(rows: int) -> list[Grid]:
     return [taken, Grid(columns, [[f"{answered} of {len(LARGE)}", f"{half:.0f}", f"{max(times):.0f}"]])]
 
 
-def ingest_large(app: App, queue: MemoryMessageQueue, key: DocumentKey, size: int) -> tuple[list[float], float]:
-    """The seconds of each invocation that a large document takes, and the most memory of its reader."""
+def ingest_large(app: App, queue: MemoryMessageQueue, key: DocumentKey, size: int) -> list[float]:
+    """The seconds of each invocation that a large document takes."""
     assert size <= MAX_OBJECT_BYTES
-    messages, seconds, reader_mb = [delivery(Change(key.s3_key, "0001"))], [], 0.0
+    messages, seconds = [delivery(Change(key.s3_key, "0001"))], []
     while messages:
         began = time.perf_counter()
         if app.ingest.reconcile(messages, Deadline.after(285)):
             sys.exit("the table was not indexed")
         seconds.append(time.perf_counter() - began)
-        children = Path("/proc/self/task", str(os.getpid()), "children").read_text("utf-8").split()
-        reader_mb = max([reader_mb, *map(peak_mb, children)])
         waiting, queue.continued = queue.continued, []
         messages = [delivery(Change(each.key, handed_over=each)) for each in waiting]
-    return seconds, reader_mb
+    return seconds
 
 
 def answer_large(app: App) -> tuple[list[float], int]:

@@ -106,7 +106,7 @@ class ConditionMatcher(WordMatcher):
         which = [at + 1 for at, word in enumerate(asked.words) if word in WHICH and asked.superlative is not None]
         for at in which if asked.group_at is None else [asked.group_at]:
             part = PARTS.get(asked.words[at]) if at < len(asked.words) and self._free(at, at + 1) else None
-            if part is None:
+            if part is None or (part == "day" and asked.group_at is None):
                 continue
             dates = self._date_columns()
             if not part or len(dates) != 1:

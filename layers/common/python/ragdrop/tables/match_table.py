@@ -255,7 +255,8 @@ class _Matcher(ConditionMatcher):
         requested = [each for each in self._requested() if each not in filtered]
         requested = requested or [at for name in asked.concepts for at in self.vocabulary.of_concept(name)][:1]
         counted = [each.column for each in self.found.named if each.start == asked.superlative_end]
-        repeats = [at for at in requested if at not in counted and table.columns[at].distinct < len(table.rows)]
+        groups = [at for at in requested if at not in counted] or requested
+        repeats = [at for at in groups if table.columns[at].distinct < len(table.rows)]
         first = asked.first or 1
         behind = asked.words[asked.superlative_end : asked.superlative_end + 1]
         is_noun = asked.superlative_end in self.found.used and asked.stems[asked.superlative_end] not in PAYS
@@ -363,9 +364,16 @@ class _Matcher(ConditionMatcher):
             names = {self.table.label, self._first_text()}
             if self.table.row_name not in names and self.table.columns[self.table.row_name or 0].kind != "date":
                 names = set()  # rows have numbers: nothing else names them
+            others = [
+                at for at in others if at not in names or (_repeats(self.table, at) and not self._is_titled_by(at))
+            ]
             if not others or any(at in names or self.table.columns[at].kind == "date" for at in others):
                 yield Plan("count", filters)
             yield from (Plan("distinct", filters, column) for column in others[:1])
+
+    def _is_titled_by(self, at: int) -> bool:
+        """Whether the table's name has a column's header: then its rows are what the header says."""
+        return any(map(self.vocabulary.titled, self.vocabulary.headers[at]))
 
     def _lists(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
         """The first of the columns that may be meant whose list uses all that the question names."""
