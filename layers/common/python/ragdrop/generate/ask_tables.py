@@ -41,7 +41,7 @@ from ragdrop.ports.search_services import SearchableRegistry
 from ragdrop.query.exact import exact_terms, fold
 from ragdrop.query.view import ResolveQueryView
 from ragdrop.tables.answer_tables import TableAnswer, answer_from_tables
-from ragdrop.tables.asked import read_question
+from ragdrop.tables.asked import Asked, read_question
 from ragdrop.tables.cell_values import split_row
 from ragdrop.tables.typed import TypedTable, table_of_records
 from ragdrop.tenants.directory import TenantDirectory
@@ -56,6 +56,10 @@ MAX_QUOTE_ROWS = 40  # of one citation
 MAX_SENTENCE = 1_500  # characters of a list within the sentence
 CACHED_S = 3_600.0
 LARGE_ROWS = 50_000  # of a document's tables: some 3 MB; of larger ones three documents are cached
+MOSTLY_ROWS = 0.8  # of the lines of a passage
+_JUDGES = re.compile(
+    r"(?i)^(?:why|how come|warum|wieso|weshalb)\b|\b(?:better|worse|worth|should|besser|lohnt|sollte)\b"
+)
 SHEETS = (".csv", ".tsv", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _DOCUMENTS = re.compile(r"\b(?:notes?|documents?|files?|pages?|tagged|tags?|notizen?|dokumente?|dateien)\b", re.I)
 DOCUMENTS = "documents and notes"
@@ -115,8 +119,12 @@ class AskTables:
         Raises DependencyError: the registry or the state bucket did not answer.
         """
         asked = question.query
-        if question.system_prompt or question.prompt_template or read_question(asked.text, self._today(asked)) is None:
+        read = read_question(asked.text, self._today(asked))
+        if question.system_prompt or question.prompt_template:
             return None
+        if read is None:
+            is_judged = not question.answer_anyway and _is_of_tables(None, None, asked.text, retrieval)
+            return _refusal(TableAnswer(reason="not_a_table_question"), asked.text, retrieval) if is_judged else None
         found = {each.key: each for each in _found(retrieval)}
         listed = {each.key: each for each in self._listed(asked, caller, deadline)}
         sheets = (each for each in listed.values() if each.key.path.lower().endswith(SHEETS))
@@ -133,7 +141,7 @@ class AskTables:
             tables.append(_documents_table(notes))
         given, planned_by = answer_from_tables(asked.text, tables, self._today(asked)), None
         if given is None or given.table is None:
-            if given is None or question.answer_anyway or not _is_of_tables(given, asked.text, retrieval):
+            if given is None or question.answer_anyway or not _is_of_tables(given, read, asked.text, retrieval):
                 return None
             near = {*given.closest, *(document.key.path for document in retrieval.documents[:1])}
             planned = self._planned(question, [table for table in tables if table.path in near], deadline)
@@ -252,22 +260,29 @@ class AskTables:
         return cited
 
 
-def _is_of_tables(given: TableAnswer, question: str, retrieval: Retrieval) -> bool:
+def _is_of_tables(given: TableAnswer | None, asked: Asked | None, question: str, retrieval: Retrieval) -> bool:
     """Whether the best passage is of a sheet, or of a table that knows all words of the question but one.
 
-    A row with most of its words, or a code that it names, says it in a cell's own text.
+    A row with most of its words, or a code that it names, says it in a cell's own text.  Rows do not say why, or what
+    is better; of other documents than sheets, a passage that is nearly all rows does not say how many.
     """
     best = next((found.hit for document in retrieval.documents for found in document.chunks), None)
-    if best is None or not re.search(r"(?m)^\|.*\|$", best.chunk.text):
+    if best is None:
         return False
+    lines = best.chunk.text.strip().splitlines()
+    rows = [line for line in lines if re.fullmatch(r"\|.*\|\s*", line)]
+    is_sheet = best.key.path.lower().endswith(SHEETS)
     folded = fold(best.chunk.text)
-    if any(term.is_code and term.stands_in(folded) for term in exact_terms(question)):
+    if not (is_sheet or rows) or any(term.is_code and term.stands_in(folded) for term in exact_terms(question)):
         return False
-    asked = set(stemmed_words(question))
-    rows = (set(stemmed_words(row)) for row in best.chunk.text.splitlines())
-    if any(len(asked & row) >= SAID_BY_A_ROW * len(asked) for row in rows):
+    words = set(stemmed_words(question))
+    if any(len(words & set(stemmed_words(row))) >= SAID_BY_A_ROW * len(words) for row in rows):
         return False
-    return best.key.path.lower().endswith(SHEETS) or (given.unknown < 2 and best.key.path in given.closest)
+    is_of_rows = is_sheet or len(rows) >= MOSTLY_ROWS * len(lines)
+    if asked is None or given is None:
+        return is_of_rows and _JUDGES.search(question) is not None
+    computes = bool(asked.fold or asked.superlative or asked.periods or asked.bounds or asked.wants == "how much")
+    return is_sheet or (is_of_rows and computes) or (given.unknown < 2 and best.key.path in given.closest)
 
 
 def _refusal(given: TableAnswer, question: str, retrieval: Retrieval) -> Answer:

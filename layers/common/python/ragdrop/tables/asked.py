@@ -33,7 +33,7 @@ _THAN = (
     + r")(?: (?P<adjective>expensive|costly))? (?:than|als)"
 )
 _BOUNDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(rf"(?<!\S)(?:{pattern})(?!\S)"), sign)
+    (re.compile(rf"(?<!\S)(?:{pattern.replace('ß', 'ss')})(?!\S)"), sign)
     for pattern, sign in (
         (rf"(?:no|not) {_THAN} {_NUMBER}", "not"),
         (rf"{_THAN} {_NUMBER}", "than"),
@@ -58,7 +58,8 @@ _FOLDS: tuple[tuple[re.Pattern[str], Operation | str], ...] = tuple(
         ),
         (r"(?:im |the )?(?:median|zentralwert)", "median"),
         (r"on average|average|mean|im durchschnitt|durchschnitt\w*|im schnitt", "mean"),
-        (r"in total|total|sum(?: of)?|altogether|all together|in all|combined|overall|insgesamt|summe|zusammen", "sum"),
+        (r"in total|total|sum(?: of)?|altogether|(?:all )?together|in all|combined|overall|so far", "sum"),
+        (r"insgesamt|summe|zusammen|bisher", "sum"),
         (r"gesamt\w*|add up(?: all)?(?: the)?", "sum"),
     )
 )

@@ -147,6 +147,11 @@ def unit_name(text: str) -> str:
         "tage": "day",
         "prozent": "%",
         "liter": "l",
+        "t": "tonne",
+        **dict.fromkeys(("m²", "m2", "qm", "sqm", "quadratmeter"), "m²"),
+        **dict.fromkeys(("m³", "m3", "cbm", "kubikmeter"), "m³"),
+        **dict.fromkeys(("kcal", "calories", "kalorien"), "kcal"),
+        **{unit: unit for unit in ("mg/l", "µg/l", "g/l")},
     }
     return CURRENCIES.get(text) or own.get(text) or UNITS.get(text, "")
 
@@ -302,8 +307,8 @@ def _numbers(name: str, filled: Sequence[str], texts: Counts, *, comma: bool | N
         for affix in (found["before"], found["after"]):
             if affix and affix.strip() not in {",-", ".-", ",–"}:
                 known = unit_name(affix)
-                if not known:
-                    return None
+                if not known or (affix == found["before"] and known not in CURRENCIES.values()):
+                    return None  # `L-1001` is a name, not litres
                 unit = known
         units[text] = unit
         return -written if found["sign"] in {"-", "−", "("} or found["minus"] else written

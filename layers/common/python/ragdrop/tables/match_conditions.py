@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from groundcheck.sentences import words
 from ragdrop.tables.asked import Bound, Moment, Period
-from ragdrop.tables.cell_values import DAY_S, MONTH_NUMBERS, unit_factor
+from ragdrop.tables.cell_values import DAY_S, MONTH_NUMBERS, unit_factor, unit_name
 from ragdrop.tables.match_words import WordMatcher
 from ragdrop.tables.plans import WEEKDAYS, RefusedPlanError, RowFilter, days_between
 from ragdrop.tables.table_words import NUMBERS, is_year
@@ -29,6 +29,9 @@ class ConditionMatcher(WordMatcher):
             if column.kind not in NUMBERS:
                 continue
             number, place = self._number_behind(named.end)
+            if number is None and self._is_measured(named.start, named.column):
+                number, place = number_of(self.asked.words[named.start - 2]), named.start
+                self.found.used.update((named.start - 2, named.start - 1))
             before = " ".join(self.asked.words[max(named.start - 2, 0) : named.start])
             if number is None and re.search(r"(?:^| )(?:no|kein|keine|keinen|out of)$", before):
                 number, place = Decimal(0), named.start
@@ -38,6 +41,12 @@ class ConditionMatcher(WordMatcher):
             bound = Bound(number, number, named.start, named.end)
             self.found.filters.append((named.start, [self._bounded(bound, named.column)]))
             self.found.named.remove(named)
+
+    def _is_measured(self, at: int, column: int) -> bool:
+        """Whether a number and the column's unit stand before its header: `5 mm needles`."""
+        said = self.asked.words[at - 2 : at] if at > 1 else []
+        unit = unit_name(said[1]) if said and self._free(at - 2, at) else ""
+        return bool(unit) and number_of(said[0]) is not None and self.vocabulary.has_unit(column, unit)
 
     def _empties(self) -> None:
         """Columns of dates that `not` stands before: bugs that are not closed have an empty cell there."""

@@ -10,9 +10,9 @@ from ragdrop.tables.asked import Asked
 from ragdrop.tables.cell_values import unit_name
 from ragdrop.tables.match_conditions import WHICH, ConditionMatcher
 from ragdrop.tables.plans import Operation, Part, Plan, Refusal, RefusedPlanError, RowFilter
-from ragdrop.tables.table_words import NUMBERS, is_year
+from ragdrop.tables.table_words import NUMBERS, comes_and_goes, has_repeats, is_additive, is_year, numbers_its_rows
 from ragdrop.tables.typed import TypedTable
-from ragdrop.tables.vocabulary import FILLERS, LIGHT_VERBS, PAYS
+from ragdrop.tables.vocabulary import FILLERS, LIGHT_VERBS, MEASURED_VERBS, PAYS, SEEN_VERBS
 
 _RANKS = frozenset({"year", "jahr", "number", "rank", "place", "pos", "position"})
 _RANKED = frozenset(
@@ -112,6 +112,10 @@ class _Matcher(ConditionMatcher):
         word = self.asked.words[at]
         if word in LIGHT_VERBS and self.found.filters and self._asks_column():
             return True
+        if word in SEEN_VERBS and self.found.filters:
+            return True
+        if word in MEASURED_VERBS and any(self.table.columns[each.column].kind in NUMBERS for each in self.found.named):
+            return True
         return at in self.found.used or word in FILLERS or len(word) < 2 or self.asked.stems[at] in self._nouns()
 
     def _asks_column(self) -> bool:
@@ -126,7 +130,7 @@ class _Matcher(ConditionMatcher):
         label = {self.table.label, self._first_text()}
         dates = {at for at, column in enumerate(self.table.columns) if column.kind == "date"}
         names = {
-            at for at, each in enumerate(self.table.columns) if each.kind == "text" and not _repeats(self.table, at)
+            at for at, each in enumerate(self.table.columns) if each.kind == "text" and not has_repeats(self.table, at)
         }
         behind = {
             each.column
@@ -136,7 +140,8 @@ class _Matcher(ConditionMatcher):
             and self.table.columns[each.column].kind == "text"
         }
         is_list = plan.operation == "list" and self.asked.wants in {"which", "who"} and plan.column in label
-        free = label | names | behind | (dates if plan.operation == "count" or is_list else set())
+        ids = {0} if numbers_its_rows(self.table) else set()
+        free = label | names | behind | ids | (dates if plan.operation == "count" or is_list else set())
         if self.asked.first is not None and plan.first != self.asked.first:
             return False
         return all(not needed.isdisjoint(read | free) for needed in self.found.needs)
@@ -266,7 +271,7 @@ class _Matcher(ConditionMatcher):
             yield Plan("count", filters, group=repeats[0], first=first, ascending=least)
             return
         for measure in self._ordered_by(concepts):
-            if (concepts == ("money",) or asked.said_most) and _has_both_signs(table, measure):
+            if (concepts == ("money",) or asked.said_most) and comes_and_goes(table, measure):
                 raise RefusedPlanError("ambiguous")
             said = asked.words[asked.superlative_end - 1]
             if said in {"best", "worst"} and not _RANKED.isdisjoint(self.vocabulary.spoken[measure]):
@@ -274,7 +279,7 @@ class _Matcher(ConditionMatcher):
             if (concepts, table.columns[measure].kind) in {(("age",), "date"), (("speed",), "duration")}:
                 least = not least
             names = [at for at in requested if at != measure]
-            if self.part is not None and _adds(table, measure):
+            if self.part is not None and is_additive(table, measure):
                 yield Plan("sum", filters, measure, group=self.part[0], by=self.part[1], first=first, ascending=least)
             elif asked.fold in _FOLDS and names:
                 operation: Operation = asked.fold  # type: ignore[assignment]
@@ -365,8 +370,12 @@ class _Matcher(ConditionMatcher):
             if self.table.row_name not in names and self.table.columns[self.table.row_name or 0].kind != "date":
                 names = set()  # rows have numbers: nothing else names them
             others = [
-                at for at in others if at not in names or (_repeats(self.table, at) and not self._is_titled_by(at))
+                at for at in others if at not in names or (has_repeats(self.table, at) and not self._is_titled_by(at))
             ]
+            if any(each.column == self.table.label and each.keys and not each.negated for each in filters):
+                label = self.table.columns[self.table.label or 0]
+                if label.distinct == len(self.table.rows):
+                    raise RefusedPlanError("no_column")  # one thing is not counted: what it has so many of is
             if not others or any(at in names or self.table.columns[at].kind == "date" for at in others):
                 yield Plan("count", filters)
             yield from (Plan("distinct", filters, column) for column in others[:1])
@@ -381,7 +390,7 @@ class _Matcher(ConditionMatcher):
         if not filters and asked.wants not in {"which", "list", "what", "who"}:
             raise RefusedPlanError("no_value")
         for options in self._shown_first({each.column for each in filters}):
-            adds = not self._is_worded() and all(_adds(table, column) for column in options)
+            adds = not self._is_worded() and all(is_additive(table, column) for column in options)
             fold: Operation = "sum" if adds else "list"
             plans = [Plan(fold, filters, column, first=asked.first) for column in dict.fromkeys(options[:3])]
             plans = [plan for plan in plans if self._uses_all(plan)]
@@ -408,7 +417,8 @@ class _Matcher(ConditionMatcher):
         elif asked.wants == "list":
             found = [requested, numeric, by_concept, rows]
         elif self._is_worded():
-            found = [numeric, measured, requested, by_concept]
+            others = rows if filtered and not filtered & {*rows, table.label} else []
+            found = [numeric, measured, requested, by_concept, others]
         else:
             amounts = [at for at, column in enumerate(table.columns) if column.kind == "amount"]
             found = [numeric, requested, measured, amounts if len(amounts) == 1 else [], rows]
@@ -474,18 +484,3 @@ def _joined(chosen: Sequence[RowFilter]) -> tuple[RowFilter, ...]:
             by_column[each.column] = each
             found.append(each)
     return tuple(found)
-
-
-def _has_both_signs(table: TypedTable, at: int) -> bool:
-    """Whether a column holds money that comes and goes: its dearest may be its least."""
-    return table.columns[at].ends[0] < 0
-
-
-def _adds(table: TypedTable, at: int) -> bool:
-    """Whether the numbers of a column add up: money, times and distances do, temperatures and readings do not."""
-    column = table.columns[at]
-    return column.kind in {"amount", "duration"} or column.unit in {"h", "km", "m", "minute", "mile", "l"}
-
-
-def _repeats(table: TypedTable, at: int) -> bool:
-    return table.columns[at].distinct * 10 < len(table.rows) * 8

@@ -10,7 +10,7 @@ from ragdrop.tables.cell_values import unit_name
 from ragdrop.tables.plans import RowFilter
 from ragdrop.tables.table_words import SMALL, table_words
 from ragdrop.tables.typed import MAX_INDEXED, TypedTable
-from ragdrop.tables.vocabulary import CONCEPTS, FILLERS, NOUNS, VERBS, english_root
+from ragdrop.tables.vocabulary import ARTICLES, CONCEPTS, FILLERS, NOUNS, VERBS, WEEKDAY_WORDS, english_root
 
 MAX_WORDS = 6  # of a value that a question names
 _SPENDS = frozenset(map(english_root, ("spend", "spent")))
@@ -120,6 +120,7 @@ class WordMatcher:
         """Headers whose every word is there, then those with some: of words side by side the columns of all of them."""
         asked = self.asked
         self._agents()
+        self._weekday_headers()
         headers = [sorted(header) for header in self.vocabulary.headers]
         for stems in sorted(headers, key=len, reverse=True):
             for at in range(len(asked.words)):
@@ -140,13 +141,25 @@ class WordMatcher:
             self._name_part(columns, start, len(asked.words))
         self._units()
 
+    def _weekday_headers(self) -> None:
+        """Columns that are called like a day of the week: `Mon`."""
+        for at, word in enumerate(self.asked.words):
+            days = WEEKDAY_WORDS.get(word, frozenset())
+            columns = [
+                column
+                for column, said in enumerate(self.vocabulary.spoken)
+                if len(said) == 1 and len(days) == 1 and len(said[0]) > 1 and word.startswith(said[0])
+            ]
+            if len(columns) == 1 and self._free(at, at + 1):
+                self._name(columns, at, at + 1, 3.0)
+
     def _end_of(self, stems: list[str], start: int) -> int:
         """Where the words of a header end in the question, small words between them; 0 if they do not start there."""
         rest, end = list(stems), start
         while rest and end < len(self.asked.words):
             if self.asked.stems[end] in rest:
                 rest.remove(self.asked.stems[end])
-            elif end == start or self.asked.words[end] not in SMALL:
+            elif end == start or self.asked.words[end] not in SMALL | ARTICLES:
                 return 0
             end += 1
         return 0 if rest else end
@@ -168,10 +181,15 @@ class WordMatcher:
         for at, word in enumerate(self.asked.words):
             before = self.asked.words[at - 1] if at else ""
             is_asked = at == 0 or before in {"many", "in", "viele", "viel", "much", "total", "of"}
+            is_asked = is_asked or at in {self.asked.fold_end, self.asked.superlative_end}
             unit = unit_name(word) if is_asked and self._free(at, at + 1) and word not in {"a", "day", "days"} else ""
-            columns = [at for at in range(len(self.table.columns)) if unit and self.vocabulary.has_unit(at, unit)]
+            unit = "GBP" if word in {"pound", "pounds"} and not self._with_unit(unit) else unit
+            columns = self._with_unit(unit)
             if columns:
                 self._name(columns, at, at + 1, 2.0)
+
+    def _with_unit(self, unit: str) -> list[int]:
+        return [at for at in range(len(self.table.columns)) if unit and self.vocabulary.has_unit(at, unit)]
 
     def _name(self, columns: list[int], start: int, end: int, weight: float) -> None:
         self.found.used.update(range(start, end))

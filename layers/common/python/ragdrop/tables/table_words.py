@@ -64,7 +64,8 @@ class TableWords:
     def agents(self, word: str) -> list[int]:
         """The columns of texts whose header names who does what a word says: of `borrowed` the `Borrower`."""
         base = english_root(word)
-        doers = {f"{base}{end}" for end in ("er", "or", "ee", f"{base[-1:]}er")} | {f"{base.removesuffix('y')}ier"}
+        ends = ("er", "or", "ee", "t", "ist", f"{base[-1:]}er")
+        doers = {f"{base}{end}" for end in ends} | {f"{base.removesuffix('y')}ier"}
         texts = (at for at, column in enumerate(self.table.columns) if column.kind == "text" and len(base) > 2)
         return [at for at in texts if self.spoken[at][-1:] and self.spoken[at][-1].removesuffix("s") in doers]
 
@@ -76,7 +77,7 @@ class TableWords:
         if self._is_german and len(other) >= MIN_PART:
             return word in other or other in word
         longer, shorter = (other, word) if len(other) > len(word) else (word, other)
-        return len(shorter) >= MIN_PART and longer.startswith(shorter) and len(longer) - len(shorter) <= 4
+        return len(shorter) >= MIN_PART and longer.startswith(shorter) and len(longer) - len(shorter) <= 5
 
     def of_concept(self, name: str) -> list[int]:
         """The columns that a concept may mean."""
@@ -97,6 +98,8 @@ class TableWords:
             return by_name and column.kind == "text"
         if name == "money":
             return column.kind == "amount" or (column.kind == "number" and (by_name or self._is_bare_money(at)))
+        if name == "returned":
+            return by_name
         if name == "duration" and column.kind == "duration":
             return True
         return (by_name or by_unit) and column.kind in NUMBERS
@@ -133,6 +136,30 @@ def is_year(column: TypedColumn) -> bool:
     return bool(present) and all(1500 <= key <= 2200 for key in present)
 
 
+def comes_and_goes(table: TypedTable, at: int) -> bool:
+    """Whether a column holds money that comes and goes: its dearest may be its least."""
+    return table.columns[at].ends[0] < 0
+
+
+def is_additive(table: TypedTable, at: int) -> bool:
+    """Whether the numbers of a column add up: money, times and distances do, temperatures and readings do not."""
+    column = table.columns[at]
+    return column.kind in {"amount", "duration"} or column.unit in {"h", "km", "m", "minute", "mile", "l"}
+
+
+def numbers_its_rows(table: TypedTable) -> bool:
+    """Whether the first column numbers the rows."""
+    first = table.columns[0]
+    keys = [first.keys[row] for row in table.rows]
+    whole = first.kind == "number" and not first.scale and not first.unit and len(keys) > 1
+    return whole and keys == list(range(keys[0], keys[0] + len(keys)))
+
+
+def has_repeats(table: TypedTable, at: int) -> bool:
+    """Whether a column names kinds of rows: one of five cells or more is there before."""
+    return table.columns[at].distinct * 10 < len(table.rows) * 8
+
+
 _known: WeakKeyDictionary[TypedTable, dict[Root, TableWords]] = WeakKeyDictionary()
 
 
@@ -152,7 +179,7 @@ def header_words(name: str) -> list[str]:
     (['distance'], ['due', 'date'], ['amount'])
     """
     plain = re.sub(r"[_/.-]", " ", re.sub(r"\([^)]*\)|\[[^\]]*\]", " ", name))
-    plain = re.sub(r"(?<=[a-zäöü])(?=[A-Z])", " ", plain)
+    plain = re.sub(r"(?<=[a-zäöü]{2})(?=[A-Z])", " ", plain)
     found = [word for word in plain_words(plain) if word not in SMALL]
     is_unit = len(found) > 1 and unit_name(found[-1]) and f"per {found[-1]}" not in plain.casefold()
     return found[:-1] if is_unit else found

@@ -57,7 +57,7 @@ def german_root(word: str) -> str:
     return plain
 
 
-_UMLAUTS = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "ß": "s"})
+_UMLAUTS = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "ß": "ss"})
 
 
 def number_of(text: str) -> Decimal | None:
@@ -113,6 +113,9 @@ _CONCEPTS = {
     "person": "who whom whose person people did wer wem",
     "quantity": "sold sell buy bought ordered quantity units pieces stock verkauft gekauft",
     "score": "score scored points rating rated grade marks",
+    "depth": "deep depth tief",
+    "rain": "wet rain rainy nass regen",
+    "returned": "back zurück",
 }
 CONCEPTS = {name: _roots_of(said) for name, said in _CONCEPTS.items()}
 """What people ask with, by what it asks about: roots."""
@@ -135,6 +138,9 @@ _HEADERS = {
     "runner donor reporter",
     "quantity": "quantity qty units pieces stock bestand sold menge anzahl stück count",
     "score": "score points goals rating grade mark punkte note tore",
+    "depth": "depth draught draft tiefe tiefgang",
+    "rain": "rain rainfall precipitation niederschlag regen",
+    "returned": "returned return back zurück rückgabe",
 }
 HEADERS = {name: _roots_of(said) for name, said in _HEADERS.items()}
 """How columns of it are called: roots."""
@@ -164,14 +170,18 @@ _SUPERLATIVES = {
     "slowest langsamste": (True, "speed"),
     "hottest warmest wärmste": (False, "temperature"),
     "coldest coolest kälteste": (True, "temperature"),
+    "deepest tiefste": (False, "depth"),
+    "shallowest": (True, "depth"),
+    "wettest rainiest": (False, "rain"),
+    "driest": (True, "rain"),
 }
-SUPERLATIVES = {word: said for words, said in _SUPERLATIVES.items() for word in words.split()}
+SUPERLATIVES = {word: said for words, said in _SUPERLATIVES.items() for word in words.casefold().split()}
 """Whether a word asks for the least, and of what."""
 _LOWER = (
     "less fewer lower smaller shorter cheaper lighter younger colder cooler slower under below weniger kürzer billiger "
     "unter kleiner leichter jünger"
 )
-LOWER = frozenset(_LOWER.split())
+LOWER = frozenset(_LOWER.casefold().split())
 _NEGATIONS = (
     "not isn't aren't wasn't weren't hasn't haven't don't doesn't didn't without except excluding no never neither "
     "nicht kein keine ohne außer unlike"
@@ -205,9 +215,11 @@ ALIASES = {
 _GERMAN = (
     "durchschnittliche durchschnittlicher durchschnittliches differenz unterschied höchste höchster ganzen "
     "den dem zwischen wie viele viel wieviel welche welcher welches welchen wer wann der die das ist im für "
-    "und"
+    "und aller oder nicht kein keine haben waren wurde wurden bei aus nach vom zum zur größer kleiner mehr weniger "
+    "wer alle sind teuerste längste zusammen"
 )
-GERMAN = frozenset(_GERMAN.split())
+ARTICLES = frozenset(["a", "an", "the", "der", "die", "das", "ein", "eine", "einer"])
+GERMAN = frozenset(_GERMAN.casefold().split())
 _WEEKDAYS = (
     "monday montag", "tuesday dienstag", "wednesday mittwoch", "thursday donnerstag", "friday freitag",
     "saturday samstag sonnabend", "sunday sonntag",
@@ -235,18 +247,28 @@ _FILLERS = (
     "did have has had been being was were make made happen happened one ones only just exactly currently "
     "recorded listed aller marked called named mentioned shown during within than same used taken place put go goes "
     "went need needed us we our my i they their it its his her s t re m between both including included "
-    "belong belongs contain contains hold following respective current time times who whose what which when "
+    "single individual belong belongs contain contains hold following respective current time times who whose what "
+    "which when "
     "where how long far old more most least other ist sind der die das den dem des ein eine einen einer im in "
     "am an von vom für mit und oder hat haben hatte wurde wurden wird werden wie viel viele welche welcher "
     "welches welchen wer wann wo zeige nenne alle es per by wir ich unser unsere mein meine gibt auf bei zu "
     "zum zur aus als sich man pro je nach kostet number verein stored wohnen wohnt ging gehen geht "
     "any use uses play plays bring brought"
 )
-FILLERS = STOP_WORDS | frozenset(_FILLERS.split())
+FILLERS = STOP_WORDS | frozenset(_FILLERS.casefold().split())
 """Words that need no place in a plan."""
-_LIGHT = "hold holds held keep keeps kept leave leaves left fly flies sit sits lie lies carry carries serve grow grows"
+_LIGHT = (
+    "hold holds held keep keeps kept leave leaves left fly flies sit sits lie lies carry carries serve grow grows sail "
+    "sails"
+)
 LIGHT_VERBS = frozenset(_LIGHT.split())
 """Verbs that say no more than where or whose something is, where the column is named."""
+_SEEN = "look looked looking watch watched see saw seen observe observed take took takes"
+SEEN_VERBS = frozenset(_SEEN.split())
+"""Verbs that say no more than that there is a row."""
+_MEASURED = "verbraucht geleistet gemacht consumed used measured recorded reached gemessen erreicht"
+MEASURED_VERBS = frozenset(_MEASURED.split())
+"""Verbs that say no more than that there is so much of something, where the column of it is named."""
 OPEN_WORDS = frozenset(
     ["open", "offen", "offene", "offenen", "outstanding", "ausstehend", "ausstehende", "ausstehenden", "pending"]
 )
