@@ -6,7 +6,7 @@ import hashlib
 import logging
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from itertools import islice
@@ -44,6 +44,7 @@ from ragdrop.tables.answer_tables import TableAnswer, answer_from_tables
 from ragdrop.tables.asked import Asked, read_question
 from ragdrop.tables.cell_values import split_row
 from ragdrop.tables.typed import TypedTable, table_of_records
+from ragdrop.tables.vocabulary import asked_words
 from ragdrop.tenants.directory import TenantDirectory
 
 logger = logging.getLogger(__name__)
@@ -136,7 +137,7 @@ class AskTables:
             for table in self._of(*place):
                 owners[id(table)] = place
                 tables.append(table)
-        notes = list(listed.values()) if listed and _DOCUMENTS.search(asked.text) else []
+        notes = list(listed.values()) if listed and _is_of_documents(asked.text, listed.values()) else []
         if notes:
             tables.append(_documents_table(notes))
         given, planned_by = answer_from_tables(asked.text, tables, self._today(asked)), None
@@ -149,7 +150,8 @@ class AskTables:
                 return _refusal(given, asked.text, retrieval)
             given, planned_by = planned
         elif given.number is None and set(stemmed_words(given.value)) <= set(stemmed_words(asked.text)):
-            return None  # the question's own words
+            is_refused = not question.answer_anyway and _is_of_tables(given, read, asked.text, retrieval)
+            return _refusal(given, asked.text, retrieval) if is_refused else None  # the question's own words
         if id(given.table) not in owners:
             hits = self._notes_cited([notes[row] for row in given.used])
         else:
@@ -273,7 +275,8 @@ def _is_of_tables(given: TableAnswer | None, asked: Asked | None, question: str,
     rows = [line for line in lines if re.fullmatch(r"\|.*\|\s*", line)]
     is_sheet = best.key.path.lower().endswith(SHEETS)
     folded = fold(best.chunk.text)
-    if not (is_sheet or rows) or any(term.is_code and term.stands_in(folded) for term in exact_terms(question)):
+    is_named = asked is not None and any(term.is_code and term.stands_in(folded) for term in exact_terms(question))
+    if not (is_sheet or rows) or is_named:
         return False
     words = set(stemmed_words(question))
     if any(len(words & set(stemmed_words(row))) >= SAID_BY_A_ROW * len(words) for row in rows):
@@ -281,7 +284,8 @@ def _is_of_tables(given: TableAnswer | None, asked: Asked | None, question: str,
     is_of_rows = is_sheet or len(rows) >= MOSTLY_ROWS * len(lines)
     if asked is None or given is None:
         return is_of_rows and _JUDGES.search(question) is not None
-    computes = bool(asked.fold or asked.superlative or asked.periods or asked.bounds or asked.wants == "how much")
+    computes = bool(asked.fold or asked.superlative or asked.periods or asked.bounds)
+    computes = computes or asked.wants in {"how much", "when"}
     return is_sheet or (is_of_rows and computes) or (given.unknown < 2 and best.key.path in given.closest)
 
 
@@ -315,6 +319,14 @@ def _batches(items: Sequence[Item], size: int = 100) -> Iterator[Sequence[Item]]
 
 def _found(retrieval: Retrieval) -> list[FoundDocument]:
     return [*retrieval.documents, *retrieval.critical, *retrieval.linked, *retrieval.nearest]
+
+
+def _is_of_documents(question: str, listed: Iterable[_Listed]) -> bool:
+    """Whether a question is about documents as such, or names an attribute that one of them states."""
+    if _DOCUMENTS.search(question):
+        return True
+    names = {name.casefold() for each in listed if each.facts for name in each.facts.attributes}
+    return not names.isdisjoint(asked_words(question))
 
 
 def _documents_table(listed: Sequence[_Listed]) -> TypedTable:

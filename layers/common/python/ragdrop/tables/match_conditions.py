@@ -10,12 +10,11 @@ from decimal import Decimal
 from groundcheck.sentences import words
 from ragdrop.tables.asked import Bound, Moment, Period
 from ragdrop.tables.cell_values import DAY_S, MONTH_NUMBERS, unit_factor, unit_name
-from ragdrop.tables.match_words import WordMatcher
+from ragdrop.tables.match_words import WHICH, WordMatcher
 from ragdrop.tables.plans import WEEKDAYS, RefusedPlanError, RowFilter, days_between
 from ragdrop.tables.table_words import NUMBERS, is_year
 from ragdrop.tables.vocabulary import CLOSED, FILLERS, OPEN_WORDS, PARTS, WEEKDAY_WORDS, number_of
 
-WHICH = frozenset(["which", "what", "welche", "welcher", "welches", "welchem", "welchen"])
 _SOLD_OUT = re.compile(r"(?<!\S)(?:sold out|out of stock|ausverkauft|vergriffen)(?!\S)")
 
 

