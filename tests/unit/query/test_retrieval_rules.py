@@ -15,9 +15,9 @@ from ragdrop.domain.models import Calibration, Curve, EmbeddingSpace
 from ragdrop.domain.retrieval import MAX_CANDIDATES, FoundChunk, FoundDocument, Query, candidate_limit
 from ragdrop.query.assemble import within_share
 from ragdrop.query.cache import answer_name
+from ragdrop.query.explain import MAX_BYTES, Decision, explained
 from ragdrop.query.fusion import Fused
 from ragdrop.query.ranking import Boosts, Cutoff, RankedDocument, judged, rank, within_limit
-from ragdrop.query.search import MAX_BYTES, Decision, explained
 from ragdrop.query.understand import Scopes, auto_limit
 from tests.world import World
 

@@ -195,11 +195,11 @@ def _grouped(plan: Plan, table: TypedTable, rows: Sequence[int]) -> PlanResult:
     unit = "" if plan.column is None or plan.operation == "count" else unit_of(table.columns[plan.column], rows)
     chosen = {key for key, _ in found}
     keys = column.keys
-    wanted = {key for key, part in _parts(column, plan.by).items() if part in chosen}
+    required = {key for key, part in _parts(column, plan.by).items() if part in chosen}
     used = (
         rows
-        if len(wanted) == column.distinct and column.missing not in keys
-        else RowFilter(plan.group, "", frozenset(wanted)).admit(table, rows)
+        if len(required) == column.distinct and column.missing not in keys
+        else RowFilter(plan.group, "", frozenset(required)).admit(table, rows)
     )
     read = tuple(each for each in (plan.group, plan.column) if each is not None)
     numbers = tuple((_group_name(column, key), number) for key, number in found)
