@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 import pytest
 
@@ -49,7 +50,7 @@ def reads(world: World, caller: Caller, path: str) -> bool:
     return world.app.tenants.permissions.allows(caller, world.key(path), world.head(path))
 
 
-def why(world: World, path: str) -> list[tuple[tuple[str, ...], str]]:
+def why(world: World, path: str) -> list[tuple[Sequence[str], str]]:
     """The needs of a document with what says so, as an admin sees them."""
     return list(world.app.documents.document_service.record(world.caller, world.key(path)).access or ())
 
