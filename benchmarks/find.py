@@ -16,8 +16,8 @@ from pathlib import Path
 from statistics import quantiles
 
 from benchmarks import records
-from benchmarks.generated_chunks import VOCABULARY, batches, soon
-from benchmarks.pipeline import bucket_index
+from benchmarks.generated_chunks import VOCABULARY, batches
+from benchmarks.pipeline import bucket_index, soon
 from benchmarks.records import Grid, publish
 from bucketindex.index import BucketChunkIndex
 from ragdrop.domain.chunks import CandidateQuery, Filters
