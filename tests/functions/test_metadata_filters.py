@@ -106,6 +106,18 @@ def test_a_filter_lets_through_what_it_says(client: Any, tree: Any, expected: li
     assert replies.problems() == []
 
 
+def test_half_of_a_surrogate_pair_is_refused_like_any_other_value(client: Any) -> None:
+    with pytest.raises(client.exceptions.ValidationException):
+        client.retrieve_and_generate(
+            input={"text": "code"},
+            retrieveAndGenerateConfiguration={
+                "type": "KNOWLEDGE_BASE",
+                "knowledgeBaseConfiguration": {"knowledgeBaseId": "EVERYTHING", "modelArn": "any"},
+            },
+            sessionId="\ud800\ud800",
+        )
+
+
 @pytest.mark.parametrize(
     ("tree", "says"),
     [

@@ -336,11 +336,11 @@ def body_of_error(exc: errors.RagdropError, request: Request) -> dict[str, Any]:
 
 def shown_of_error(exc: errors.RagdropError) -> tuple[str, dict[str, Any]]:
     """Message and details of *exc* as callers see them: when to try again, and nothing of the deployment's settings."""
-    details = dict(exc.details)
+    details = {name: _as_utf8(value) if isinstance(value, str) else value for name, value in exc.details.items()}
     if STATUS[exc.code] in {429, 503}:
         details.setdefault("retry_after_s", RETRY_AFTER_S)
     message = "the deployment is not set up right" if isinstance(exc, errors.ConfigurationError) else exc.message
-    return message, details
+    return _as_utf8(message), details
 
 
 def operation_of(request: Request) -> str:
@@ -423,7 +423,11 @@ async def _on_http_exception(request: Request, exc: Exception) -> Response:
 def _shown(value: object) -> object:
     """A value as it may stand in an error: short."""
     if isinstance(value, str):
-        return value[:200].encode("utf-8", "replace").decode()  # half of a surrogate pair cannot leave as UTF-8
+        return _as_utf8(value[:200])
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)  # JSON has no word for it, though Python's reader takes it
     return value if isinstance(value, int | float | None) else None
+
+
+def _as_utf8(text: str) -> str:
+    return text.encode(errors="replace").decode()  # half of a surrogate pair cannot leave as UTF-8
