@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from ragdrop.api.apis import query_api
-from ragdrop.api.routes.page_routes import FOLDER, page_files, release_of_page
+from ragdrop.api.routes.page_routes import FOLDER, module_of, page_files, release_of_page
 from tests.world import World
 
 MAX_BYTES = 260_000  # 185,000 before threads and finding; it may not grow further
@@ -70,6 +70,13 @@ def test_no_module_needs_itself_before_it_is_made() -> None:
     while ready := {name for name, needed in needs.items() if not needed & needs.keys()}:
         needs = {name: needed for name, needed in needs.items() if name not in ready}
     assert needs == {}
+
+
+def test_a_function_of_a_module_takes_the_place_of_none_that_the_script_is_made_with() -> None:
+    made = module_of("a.js", 'import { b } from "./b.js";\nfunction load() {}\nfunction later() {}\n')
+
+    assert 'const { b } = $load("b.js");' in made
+    assert not [file.name for file in FOLDER.glob("*.js") if re.search(r"\$(load|later)\b", file.read_text("utf-8"))]
 
 
 def test_a_page_whose_script_was_lost_says_so_and_offers_another_try() -> None:

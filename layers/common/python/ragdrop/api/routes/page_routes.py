@@ -99,9 +99,9 @@ def module_of(name: str, text: str) -> str:
     r"""A module as an entry of the script: a function that gives what it exports.
 
     >>> module_of("a.js", 'import { b } from "./b.js";\nexport const a = () => import("./c.js");\n')
-    '"a.js"() {\nconst { b } = load("b.js");\nconst a = () => later("c.js");\nreturn { a };\n},\n'
+    '"a.js"() {\nconst { b } = $load("b.js");\nconst a = () => $later("c.js");\nreturn { a };\n},\n'
     """
-    plain = _COMMENT.sub("", _LATER.sub(r'later("\1")', _IMPORT.sub(r'const \1 = load("\2");', text)))
+    plain = _COMMENT.sub("", _LATER.sub(r'$later("\1")', _IMPORT.sub(r'const \1 = $load("\2");', text)))
     names = ", ".join(found[1] for found in _EXPORT.finditer(plain))
     return f'"{name}"() {{\n{_EXPORT.sub("", plain)}return {{ {names} }};\n}},\n'
 
@@ -111,11 +111,11 @@ def bundled(scripts: Mapping[str, str]) -> str:
     modules = "".join(module_of(name, text) for name, text in scripts.items() if name != FIRST)
     return f""""use strict"; {{
 {scripts[FIRST]}const made = new Map();
-const load = (name) => made.get(name) ?? made.set(name, modules[name]()).get(name);
-const later = async (name) => load(name);
+const $load = (name) => made.get(name) ?? made.set(name, modules[name]()).get(name);
+const $later = async (name) => $load(name);
 const modules = {{
 {modules}}};
-document.addEventListener("DOMContentLoaded", () => load("{SCRIPT}"));
+document.addEventListener("DOMContentLoaded", () => $load("{SCRIPT}"));
 }}
 """
 
