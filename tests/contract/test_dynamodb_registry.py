@@ -312,3 +312,36 @@ def test_what_is_replaced_expires_and_what_is_live_does_not() -> None:
     assert f"R#{second.revision:016d}" not in expiring
     assert len([item for item in found if item["PK"]["S"] == "H#acme/team"]) == 2
     assert set(expiring.values()) == {after_s}
+
+
+class Interrupted:
+    """A client that does something once, after the first item that it reads."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.then: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def get_item(self, **request: Any) -> Any:
+        found = self._client.get_item(**request)
+        then, self.then = self.then, None
+        if then is not None:
+            then()
+        return found
+
+
+def test_a_tag_that_changes_while_its_version_is_activated_is_the_one_that_goes_live() -> None:
+    with clients("aws") as make:
+        client = make("dynamodb")
+        client.create_table(TableName="registry", **table_definition("RegistryTable"))
+        interrupted = Interrupted(client)
+        registry = DynamoDbRegistry("registry", interrupted)
+        head = examples.claimed(registry, KEYS[0], replace(examples.claim_of(), tag="hr"))
+        interrupted.then = lambda: registry.retag(head, "v1", "board")
+
+        assert registry.activate(examples.detail_of(KEYS[0], head.revision), examples.NOW_S) is not None
+
+        live = examples.now(registry, KEYS[0])
+        assert (live.status, live.tag, live.live_tag) == (Status.INDEXED, "board", "board")

@@ -170,3 +170,16 @@ def test_a_tag_of_the_claimed_version_leaves_that_of_the_live_one(registry: Regi
 
     assert now(registry, key).live_tag == "hr"
     assert not registry.retag(head, "v2", "eng")
+
+
+def test_a_changed_tag_is_counted_as_a_change_of_rules_too_whatever_the_shard(
+    registry: Registry, key: DocumentKey
+) -> None:
+    heads = [indexed(registry, DocumentKey(key.tenant, "team", f"{number}.md")) for number in range(4)]
+    before = counts(registry, key)
+
+    assert all(registry.retag(head, "v1", "hr") for head in heads)
+
+    after = counts(registry, key)
+    assert after.settings == before.settings + len(heads)
+    assert sum(after.counts.values()) == sum(before.counts.values()) + len(heads)
