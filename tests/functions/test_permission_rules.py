@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -144,3 +145,15 @@ def test_a_refused_answer_and_a_refused_change_of_rules_say_who_asked(
     assert [each["code"] for each in refused] == ["NOT_FOUND", "FORBIDDEN", "FORBIDDEN"]
     assert all(each["tenant"] == "demo" and each["credential"] for each in refused)
     assert HIDDEN not in str(lines)
+
+
+@pytest.mark.parametrize("name", ["access", "acces", "golden_questions"])
+def test_what_is_wrong_with_a_settings_file_names_no_hidden_folder(ruled: Ruled, name: str) -> None:
+    wrong = [{"path": "hr/raises/**", "groups": "hr", "document": "hr/raises/1.md"}]
+    ruled.deployment.put_object("demo/team/.ragdrop.json", json.dumps({name: wrong}))
+
+    _, record = ruled.send("reader", "GET", "/documents/team/.ragdrop.json")
+
+    assert record["error"]["code"] == "INVALID_SETTINGS"
+    assert name in record["error"]["message"]
+    assert "raises" not in json.dumps(record)

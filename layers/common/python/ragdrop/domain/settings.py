@@ -317,7 +317,13 @@ def refusal(problems: Iterable[Problem]) -> InvalidSettingsError:
 
 
 def shown(value: object) -> str:
-    """A value as a problem shows it: JSON, cut."""
+    """A value as a problem shows it: JSON, cut; of objects nothing, as rules and questions name what is hidden.
+
+    >>> shown("hr"), shown([{"path": "hr/**"}])
+    ('"hr"', 'what stands there')
+    """
+    if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(each, dict) for each in value)):
+        return "what stands there"
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
 
