@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from ragdrop.tables import TypedTable, answer, tables_of
-from ragdrop.tables.typed import tables_in_text
+from ragdrop.tables.text_tables import tables_in_text
 from readers.formats import read_here
 
 TODAY = date(2026, 11, 26)

@@ -43,7 +43,8 @@ from ragdrop.query.view import ResolveQueryView
 from ragdrop.tables.answer_tables import TableAnswer, answer_from_tables
 from ragdrop.tables.asked import Asked, read_question
 from ragdrop.tables.cell_values import split_row
-from ragdrop.tables.typed import TypedTable, table_of_records
+from ragdrop.tables.text_tables import table_of_records
+from ragdrop.tables.typed import TypedTable
 from ragdrop.tables.vocabulary import asked_words
 from ragdrop.tenants.directory import TenantDirectory
 

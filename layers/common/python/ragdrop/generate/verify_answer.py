@@ -15,7 +15,7 @@ from ragdrop.generate.citations import AskVerifier
 from ragdrop.generate.markers import UNKNOWN_MARKER, MarkerReader
 from ragdrop.ports.answer_services import ClaimVerifier
 from ragdrop.tables.check_numbers import check_number
-from ragdrop.tables.typed import tables_in_text
+from ragdrop.tables.text_tables import tables_in_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ _BOUNDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 _FOLDS: tuple[tuple[re.Pattern[str], Operation | str], ...] = tuple(
     (re.compile(rf"(?<!\S)(?:{pattern})(?!\S)"), fold)
     for pattern, fold in (
+        (r"(?:average|mean) number of", "mean"),
         (r"how many (?:different|distinct|unique)|wie viele (?:verschiedene|unterschiedliche)", "distinct"),
         (r"(?:the )?number of (?:different|distinct|unique)", "distinct"),
         (
@@ -74,6 +75,8 @@ _BEFORE_MONTH = frozenset(_BEFORE.split())  # what stands before a month, not be
 _FROM = frozenset({"between", "from", "zwischen", "von", "vom"})
 _OPEN = dict.fromkeys(("later", "newer", "younger", "after", "später", "neuer"), True)
 _OPEN |= dict.fromkeys(("earlier", "older", "before", "früher", "älter"), False)
+_QUARTERS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4}
+_QUARTERS |= {f"{word}{end}": at for at, word in enumerate(("erste", "zweite", "dritte", "vierte"), 1) for end in "snr"}
 _FIRST_OR_LAST = {"first": True, "zuerst": True, "last": False, "zuletzt": False}
 _FIRST = re.compile(r"(?<!\S)(?:top|first|bottom|last|die ersten) (\d{1,3}|[a-z]{3,6})(?!\S)")
 NO_GERMAN_TABLE = re.compile(
@@ -149,6 +152,7 @@ class Asked:
     difference: bool = False
     concepts: tuple[str, ...] = ()  # of `how long`, `who` and the like
     wants: str = "what"
+    upper: frozenset[int] = frozenset()  # words in capitals, such as IT
     today: date = date(2000, 1, 1)
     root: Root = english_root
 
@@ -318,10 +322,10 @@ class _Reader:
 
     def _quarter(self, at: int) -> tuple[Moment, int] | None:
         short = re.fullmatch(r"q([1-4])", self._word(at))
-        named = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4}.get(self._word(at))
+        named = _QUARTERS.get(self._word(at))
         if short:
             number, end = int(short[1]), at + 1
-        elif named and self._word(at + 1) == "quarter" and self._word(at) != "last":
+        elif named and self._word(at + 1) in {"quarter", "quartal"} and self._word(at) != "last":
             number, end = named, at + 2
         else:
             return None
@@ -425,9 +429,17 @@ def read_question(question: str, today: date) -> Asked | None:
         difference is not None,
         asked_concepts(text),
         wants_of(words),
+        _in_capitals(question, len(words)),
         today,
         root,
     )
+
+
+def _in_capitals(question: str, count: int) -> frozenset[int]:
+    """The words of a question that alone are in capitals."""
+    said = asked_words(question, folded=False)
+    found = frozenset(at for at, word in enumerate(said) if len(word) > 1 and word.isupper() and word.isalpha())
+    return found if len(said) == count and len(found) < count else frozenset()
 
 
 _COUNTED = NUMBER_WORDS | {"zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "zehn": 10}

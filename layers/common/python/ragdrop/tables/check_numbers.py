@@ -36,7 +36,7 @@ class CheckedNumber:
 def check_number(sentence: str, tables: Sequence[TypedTable]) -> CheckedNumber | None:
     r"""Compare *sentence* with the one plan over *tables* that asks for its number; None where none is certain.
 
-    >>> from ragdrop.tables.typed import tables_in_text
+    >>> from ragdrop.tables.text_tables import tables_in_text
     >>> tables = tables_in_text("item,EUR\ndog food,7\nvet of the dog,9\ncat,1\n", "costs.csv")
     >>> [check_number(f"The dog cost {number} EUR.", tables).agrees for number in (16, 7)]
     [True, False]

@@ -128,6 +128,10 @@ class ConditionMatcher(WordMatcher):
             options = [self._bounded(bound, column) for column in self._bound_columns(bound)]
             if not options:
                 raise RefusedPlanError("unit" if bound.unit else "no_column")
+            before = self.asked.stems[bound.start - 1] if bound.start else ""
+            is_value = any(at == bound.start - 1 for at, _ in self.found.filters)
+            if is_value and any(before == stem for each in options for stem in self.vocabulary.headers[each.column]):
+                raise RefusedPlanError("ambiguous")  # `delayed more than 30 minutes`: its status, or its delay
             self.found.filters.append((bound.start, options))
             self.found.score += 2.0
 

@@ -13,13 +13,9 @@ from ragdrop.tables.match_words import WHICH
 from ragdrop.tables.plans import Operation, Part, Plan, Refusal, RefusedPlanError, RowFilter
 from ragdrop.tables.table_words import NUMBERS, comes_and_goes, has_repeats, is_additive, is_year, numbers_its_rows
 from ragdrop.tables.typed import TypedTable
-from ragdrop.tables.vocabulary import FILLERS, LIGHT_VERBS, MEASURED_VERBS, PAYS, SEEN_VERBS
+from ragdrop.tables.vocabulary import BORN, FILLERS, LIGHT_VERBS, MEASURED_VERBS, PAYS, RANKED, SEEN_VERBS
 
 _RANKS = frozenset({"year", "jahr", "number", "rank", "place", "pos", "position"})
-_RANKED = frozenset(
-    ["grade", "grades", "note", "noten", "mark", "marks", "rank", "place", "pos", "position", "time", "zeit", "platz",
-     "pace", "handicap", "errors", "lap"]
-)  # fmt: skip
 _FOLDS = frozenset({"sum", "mean", "median"})
 MAX_PLANS = 24  # that one question may mean in one table
 
@@ -117,7 +113,8 @@ class _Matcher(ConditionMatcher):
             return True
         if word in MEASURED_VERBS and any(self.table.columns[each.column].kind in NUMBERS for each in self.found.named):
             return True
-        return at in self.found.used or word in FILLERS or len(word) < 2 or self.asked.stems[at] in self._nouns()
+        is_filler = word in FILLERS and at not in self.asked.upper
+        return at in self.found.used or is_filler or len(word) < 2 or self.asked.stems[at] in self._nouns()
 
     def _asks_column(self) -> bool:
         """Whether the question names the column that it asks for: `which rack`, or `where` of a table of places."""
@@ -242,6 +239,8 @@ class _Matcher(ConditionMatcher):
             return None  # `price per litre` is a header
         columns = self.table.columns
         groups = [at for at in named if columns[at].kind not in NUMBERS or is_year(columns[at])]
+        if groups and columns[groups[0]].distinct == len(self.table.rows) and self.asked.fold in _FOLDS:
+            return None  # each row is a group
         return (groups[0], "") if groups else None
 
     def _grouped(self, filters: tuple[RowFilter, ...], group: int, by: Part) -> Iterator[Plan]:
@@ -275,7 +274,7 @@ class _Matcher(ConditionMatcher):
             if (concepts == ("money",) or asked.said_most) and comes_and_goes(table, measure):
                 raise RefusedPlanError("ambiguous")
             said = asked.words[asked.superlative_end - 1]
-            if said in {"best", "worst"} and not _RANKED.isdisjoint(self.vocabulary.spoken[measure]):
+            if said in {"best", "worst"} and not RANKED.isdisjoint(self.vocabulary.spoken[measure]):
                 raise RefusedPlanError("ambiguous")
             if (concepts, table.columns[measure].kind) in {(("age",), "date"), (("speed",), "duration")}:
                 least = not least
@@ -302,6 +301,8 @@ class _Matcher(ConditionMatcher):
         order = [at for name in concepts for at in self.vocabulary.of_concept(name)]
         instead = {"age": "date", "speed": "duration"}.get(" ".join(concepts))
         order = order or (self.vocabulary.of_concept(instead) if instead else [])
+        if concepts == ("age",) and self.table.label in self.vocabulary.of_concept("person"):
+            order = [at for at in order if not BORN.isdisjoint(self.vocabulary.spoken[at])]
         if concepts and not order:
             raise RefusedPlanError("no_column")
         named = [
@@ -343,15 +344,14 @@ class _Matcher(ConditionMatcher):
         if self.asked.wants == "who" and not (by_concept or requested):
             raise RefusedPlanError("no_column")
         first = requested[:1] if self.asked.wants == "who" else by_concept[:1]
-        return next(iter([*first, *by_concept, *requested]), self.table.label)
+        return next(iter([*first, *by_concept, *requested]), self.table.naming)
 
     def _counted(self) -> list[int]:
         """The columns of numbers right behind `how many`."""
         near = [each.column for each in self.found.named if 0 <= each.start - self.asked.fold_end <= 1]
         columns = self.table.columns
         found = [at for at in near if columns[at].kind in NUMBERS and not is_year(columns[at])]
-        end = self.asked.fold_end
-        unit = unit_name(self.asked.words[end]) if end < len(self.asked.words) else ""
+        unit = unit_name(" ".join(self.asked.words[self.asked.fold_end : self.asked.fold_end + 1]))
         others = [each.column for each in self.found.named if columns[each.column].kind in NUMBERS]
         return found or [at for at in others if unit and self.vocabulary.has_unit(at, unit)]
 
@@ -361,6 +361,9 @@ class _Matcher(ConditionMatcher):
         filtered = {each.column for each in filters}
         numeric = [at for at in self._counted() if at not in filtered]
         stocked = {each.column for each in self.found.named} & set(self.vocabulary.of_concept("quantity"))
+        quantities = [at for at in self.vocabulary.of_concept("quantity") if self.table.columns[at].kind == "number"]
+        if self.asked.fold_end in {at for at, _ in self.found.filters} and len(quantities) == 1:
+            stocked |= set(quantities)  # `how many chairs`: of each row so many
         numeric = numeric or sorted(stocked - filtered)
         texts = [each.column for each in behind if self.table.columns[each.column].kind in {"text", "date"}]
         if self.asked.fold == "distinct":
@@ -372,7 +375,7 @@ class _Matcher(ConditionMatcher):
             others = [at for at in others if self.table.columns[at].distinct < len(self.table.rows)]
             names = {self.table.label, self._first_text()}
             if self.table.row_name not in names and self.table.columns[self.table.row_name or 0].kind != "date":
-                names = set()  # rows have numbers: nothing else names them
+                names = set()
             others = [
                 at for at in others if at not in names or (has_repeats(self.table, at) and not self._is_titled_by(at))
             ]
@@ -393,6 +396,9 @@ class _Matcher(ConditionMatcher):
         asked, table = self.asked, self.table
         if not filters and asked.wants not in {"which", "list", "what", "who"}:
             raise RefusedPlanError("no_value")
+        by_concept = any(self.vocabulary.of_concept(name) for name in asked.concepts)
+        if asked.concepts and not by_concept and asked.wants == "what" and not self._has_measure():
+            raise RefusedPlanError("no_column")
         for options in self._shown_first({each.column for each in filters}):
             adds = not self._is_worded() and all(is_additive(table, column) for column in options)
             fold: Operation = "sum" if adds else "list"
@@ -417,7 +423,8 @@ class _Matcher(ConditionMatcher):
         ):
             raise RefusedPlanError("no_column")
         if asked.wants == "who":
-            found = [requested, [at for at in by_concept if table.columns[at].kind == "text"]]
+            people = [at for at in by_concept if table.columns[at].kind == "text"]
+            found = [requested, [at for at in people if at == table.label], people]
         elif asked.wants == "which":
             found = [requested, by_concept, numeric, rows]
         elif asked.wants == "list":

@@ -62,7 +62,9 @@ class WordMatcher:
             for at in range(len(asked.words) - size + 1):
                 if not self._free(at, at + size) or (size == 1 and not self._may_be_value(at)):
                     continue
-                if asked.words[at] in FILLERS and asked.words[at + size - 1] in FILLERS:
+                if {asked.words[at], asked.words[at + size - 1]} <= FILLERS and not asked.upper & {
+                    *range(at, at + size)
+                }:
                     continue
                 phrase = " ".join(asked.stems[at : at + size])
                 options = [
@@ -79,7 +81,8 @@ class WordMatcher:
             text.casefold() == word for column in self.table.columns for text in column.texts[:MAX_INDEXED]
         ):
             return False  # `delay` is the column, not the value `delayed`
-        return word not in FILLERS and all(word != column.name.casefold() for column in self.table.columns)
+        is_filler = word in FILLERS and at not in self.asked.upper
+        return not is_filler and all(word != column.name.casefold() for column in self.table.columns)
 
     def _codes(self, phrase: str) -> Iterator[tuple[int, list[int]]]:
         for at, column in enumerate(self.table.columns):

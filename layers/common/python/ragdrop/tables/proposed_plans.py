@@ -27,7 +27,7 @@ class InvalidPlanError(ValueError):
 def column_lines(table: TypedTable) -> list[str]:
     r"""What a model is shown of the columns: name, kind, unit and texts, one a line.
 
-    >>> from ragdrop.tables.typed import tables_in_text
+    >>> from ragdrop.tables.text_tables import tables_in_text
     >>> column_lines(tables_in_text("item;EUR\ndog;7,50\ncat;8,00\n", "costs.csv")[0])
     ['"item": text, values ["dog", "cat"]', '"EUR": amount in EUR']
     """
@@ -47,7 +47,7 @@ def read_proposed_plan(reply: str, tables: Sequence[TypedTable], asked: Asked) -
     Raises InvalidPlanError, RefusedPlanError: it is none, has names that the table has not, or leaves something out.
 
     >>> from ragdrop.tables.asked import read_question
-    >>> from ragdrop.tables.typed import tables_in_text
+    >>> from ragdrop.tables.text_tables import tables_in_text
     >>> tables = tables_in_text("item;EUR\ndog;7,50\ncat;8,00\n", "costs.csv")
     >>> asked = read_question("How much was the puppy?", date(2026, 1, 31))
     >>> said = '{"table": 1, "operation": "sum", "column": "EUR", "where": [{"column": "item", "is": ["dog"]}], %s}'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from array import array
 from bisect import bisect_left, bisect_right
@@ -12,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from itertools import accumulate, islice
+from itertools import accumulate, islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from ragdrop.tables.cell_values import (
@@ -40,7 +39,7 @@ _TOTAL_NAME = (
 _TOTAL = re.compile(rf"{_TOTAL_NAME}(?:\W.*)?", re.I)
 _MERELY_TOTAL = re.compile(rf"{_TOTAL_NAME}\W*(?:\d{{4}}|eur|usd|gbp|chf|all|[€$£]|costs?|amount|kosten)?\W*", re.I)
 _TOTAL_BEGINS = frozenset("gGsSzZeEtTaAmMdDiIΣØ")
-_PIPES = re.compile(r"^\|.*\|[ \t]*\n\|[ \t]*:?-[-:| \t]*\|[ \t]*\n((?:\|.*\|[ \t]*(?:\n|\Z))+)", re.MULTILINE)
+_RANK = re.compile(r"(?i)\b(?:pos|position|place|platz|rank|rang|year|jahr|season|week|day|month|round)\b")
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,6 +215,15 @@ class TypedTable:
         return next(iter([*distinct, *texts, *dates]), None)
 
     @cached_property
+    def naming(self) -> int | None:
+        """The column that names one row: the label, unless another column has the same names."""
+        label = self.label
+        others = [at for at, column in enumerate(self.columns) if column.kind == "text" and at != label]
+        if label is not None and any(_same_names(self.columns[label], self.columns[at]) for at in others):
+            return self.row_name
+        return label
+
+    @cached_property
     def row_name(self) -> int | None:
         """The column that names rows apart in a list: the label, or dates where labels repeat and dates do not."""
         days = [at for at, column in enumerate(self.columns) if column.kind == "date"]
@@ -226,6 +234,12 @@ class TypedTable:
             at for at, column in enumerate(self.columns) if _is_numbered(column) and column.distinct == self.row_count
         ]
         return next(iter([*ids, *apart, self.label]))
+
+
+def _same_names(one: TypedColumn, other: TypedColumn) -> bool:
+    """Whether half of the texts of one column are in another, as those of hosts are among the guests."""
+    texts = {*one.texts[:1_000]}
+    return 2 * len(texts.intersection(other.texts[:1_000])) >= len(texts) > 0
 
 
 def _is_numbered(column: TypedColumn) -> bool:
@@ -257,7 +271,7 @@ def tables_of(document: ParsedDocument, path: str = "") -> Sequence[TypedTable]:
         headers, rows = [*headers, *rows[:more]], rows[more:]
         if not rows:
             continue
-        columns, named = _columns(headers, rows)
+        columns, named = columns_of(headers, rows)
         heading = document.heading_path(table.start)
         sheet, left, places = _places(document, starts)
         if not places:
@@ -268,7 +282,7 @@ def tables_of(document: ParsedDocument, path: str = "") -> Sequence[TypedTable]:
                 path,
                 heading[-1] if heading else "",
                 columns,
-                _totals(columns, named),
+                totals_of(columns, named),
                 array("I" if starts[-1] < 1 << 32 else "q", starts[more : more + len(rows) + 1]),
                 table.start,
                 tuple(dict(placed).items()),
@@ -277,35 +291,6 @@ def tables_of(document: ParsedDocument, path: str = "") -> Sequence[TypedTable]:
             )
         )
     return found
-
-
-def tables_in_text(text: str, path: str = "") -> Sequence[TypedTable]:
-    r"""The tables of a text that no reader read: those written in Markdown, or the whole text where *path* is of a CSV.
-
-    >>> [table.columns[1].value(0) for table in tables_in_text("So:\n\n| a | km |\n|---|---|\n| b | 7 |\n")]
-    [Decimal('7')]
-    >>> [table.range_of(0, 1) for table in tables_in_text("item;EUR\ndog;7,50\ncat;8,00\n", "costs.csv")]
-    ['A2:B3']
-    """
-    from readers.parsed import ParsedDocument, Table
-
-    if path.lower().endswith((".csv", ".tsv")):
-        return _separated(text, path)
-    spans = tuple(Table(found.start(), found.start(1), found.end()) for found in _PIPES.finditer(text))
-    return tables_of(ParsedDocument(text, "markdown", "text/markdown", tables=spans), path)
-
-
-def _separated(text: str, path: str) -> Sequence[TypedTable]:
-    """The table of a CSV whose rows are lines."""
-    lines = text.splitlines(keepends=True)
-    counts = {mark: lines[0].count(mark) for mark in ";\t,"} if lines else {}
-    mark = max(counts, key=counts.__getitem__, default=",")
-    rows = list(csv.reader(lines, delimiter=mark)) if counts.get(mark) else []
-    if len(rows) != len(lines) or len(rows) < 2 or any(len(row) > len(rows[0]) for row in rows):
-        return []
-    columns, named = _columns([rows[0]], rows[1:])
-    starts = array("q", accumulate(map(len, lines)))
-    return [TypedTable(path, "", columns, _totals(columns, named), starts, places=((0, 2),))]
 
 
 def _places(document: ParsedDocument, starts: Sequence[int]) -> tuple[str, int, list[tuple[int, int]]]:
@@ -373,10 +358,10 @@ def _named_totals(texts: Sequence[Sequence[str]], distinct: Sequence[Mapping[str
     return found if len(found) <= MAX_TOTALS else {}
 
 
-def _columns(
+def columns_of(
     headers: Sequence[Sequence[str]], rows: Sequence[Sequence[str]]
 ) -> tuple[tuple[TypedColumn, ...], dict[int, bool]]:
-    """The columns, and the rows that are named like totals."""
+    """The columns of rows of texts, and the rows that are named like totals; whether these say nothing else."""
     width = max(map(len, headers))
     if min(map(len, rows)) >= width:
         texts: list[list[str]] = [list(column) for column in islice(zip(*rows, strict=False), width)]
@@ -395,7 +380,17 @@ def _columns(
     for at in range(width):
         parts = dict.fromkeys(row[at].strip() for row in headers if at < len(row) and row[at].strip())
         columns.append(_column(" ".join(parts) or f"column {at + 1}", texts[at], distinct[at], comma=comma))
+    if _is_numbering(columns[0]):
+        columns[0] = _text_column(columns[0].name, texts[0], distinct[0])
     return tuple(_in_currency(columns)), named
+
+
+def _is_numbering(column: TypedColumn) -> bool:
+    """Whether the first column of a table numbers its rows: orders 5001, 5002, ...; ranks are numbers all the same."""
+    keys = column.keys
+    if column.kind != "number" or column.unit or column.scale or len(keys) < 3 or _RANK.search(column.name):
+        return False
+    return all(after - before == 1 for before, after in pairwise(keys))
 
 
 def _in_currency(columns: Sequence[TypedColumn]) -> Sequence[TypedColumn]:
@@ -457,7 +452,7 @@ def packed_keys(keys: Sequence[int | None]) -> Any:
     raise OverflowError("a key has more than 63 bits")
 
 
-def _totals(columns: Sequence[TypedColumn], named: Mapping[int, bool]) -> frozenset[int]:
+def totals_of(columns: Sequence[TypedColumn], named: Mapping[int, bool]) -> frozenset[int]:
     """Rows that sum up others: they are named so, or have no name and are the sum of all above."""
     found: set[int] = set()
     texts = [column for column in columns if column.kind == "text"]
@@ -481,17 +476,3 @@ def _adds_up(column: TypedColumn, row: int, totals: set[int]) -> bool:
     every = sum(key for at, key in enumerate(column.keys[:row]) if key != column.missing and at not in totals)
     part = sum(key for key in column.keys[since:row] if key != column.missing)
     return bool(key in {every, part})
-
-
-def table_of_records(records: Sequence[Mapping[str, str]], name: str, path: str = "") -> TypedTable:
-    """A table of records, a column for each name that one of them has; empty cells where a record has none.
-
-    >>> table = table_of_records([{"title": "Tiles", "tags": "roof, wet"}, {"title": "Tap"}], "notes")
-    >>> tags = table.columns[1]
-    >>> [column.name for column in table.columns], tags.value(1), sorted(tags.codes(str))
-    (['title', 'tags'], None, ['roof', 'roof wet', 'wet'])
-    """
-    names = list(dict.fromkeys(each for record in records for each in record))
-    rows = [[record.get(each, "") for each in names] for record in records]
-    starts = array("q", range(len(rows) + 1))
-    return TypedTable(path, name, _columns([names], rows)[0], starts=starts, sheet=name)

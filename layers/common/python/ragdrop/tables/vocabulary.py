@@ -75,13 +75,14 @@ def number_of(text: str) -> Decimal | None:
     return Decimal(text) if re.fullmatch(r"-?\d{1,18}(?:\.\d{1,9})?", text) else None
 
 
-def asked_words(question: str) -> list[str]:
+def asked_words(question: str, *, folded: bool = True) -> list[str]:
     """The words of a question, signs of currencies and units as words.
 
     >>> asked_words("Tours longer than 80km for €5, in Anna's list?")
     ['tours', 'longer', 'than', '80', 'km', 'for', 'eur', '5', 'in', 'anna', 'list']
     """
-    text = question.casefold().replace("’", "'")
+    text = (question.casefold() if folded else question).replace("’", "'")
+    text = re.sub(r"\bgesamt(?=[^\W\d_]{4,})", "gesamt ", text)
     for sign, word in (("€", " eur "), ("$", " usd "), ("£", " gbp "), ("%", " percent ")):
         text = text.replace(sign, word)
     text = re.sub(r"(?<=[a-zäöüß])'s\b", "", text)
@@ -98,7 +99,8 @@ def _roots_of(said: str) -> frozenset[str]:
 
 _CONCEPTS = {
     "money": "cost price spend spent spending spendings pay paid ausgaben ausgabe kostete zusammengekommen "
-    "expensive expense expenditure charge money cheap costly amount worth value bill kosten kostet gekostet "
+    "expensive expense expenditure earn earns earned verdient charge money cheap costly amount worth value bill "
+    "kosten kostet gekostet "
     "preis betrag ausgegeben bezahlt gezahlt zahlen teuer",
     "distance": "long length far distance ridden rode ride riding rides walk walked ran cycle cycled hike hiked drive "
     "drove driven travel travelled lang weit gefahren strecke",
@@ -245,11 +247,12 @@ _FILLERS = (
     "lived come comes came stand stands together all whole entire noch schon jemals ganzen ganze ganzes jahr "
     "year einem hoch hohe kam kommt kommen liegt lag waren war gab zusammen meisten got gets "
     "eingekauft gekauft buy zwischen list show give name tell me please find get see each every any entry "
-    "entries row rows record records item items table sheet file spreadsheet csv value values there much many "
+    "entries row rows record records item items table sheet file spreadsheet csv there much many "
     "did have has had been being was were make made happen happened one ones only just exactly currently "
     "recorded listed aller marked called named mentioned shown during within than same used taken place put go goes "
     "went need needed us we our my i they their it its his her s t re m between both including included "
-    "single individual belong belongs contain contains hold following respective current time times who whose what "
+    "single individual everyone everybody belong belongs contain contains hold following respective current time "
+    "times who whose what "
     "which when "
     "where how long far old more most least other ist sind der die das den dem des ein eine einen einer im in "
     "am an von vom für mit und oder hat haben hatte wurde wurden wird werden wie viel viele welche welcher "
@@ -265,6 +268,11 @@ _LIGHT = (
 )
 LIGHT_VERBS = frozenset(_LIGHT.split())
 """Verbs that say no more than where or whose something is, where the column is named."""
+_RANKED = "grade grades note noten mark marks rank place pos position time zeit platz pace handicap errors lap"
+RANKED = frozenset(_RANKED.split())
+"""Headers of numbers whose best may be the lowest."""
+BORN = frozenset(["age", "born", "birth", "birthday", "birthdate", "dob", "geboren", "geburt", "geburtstag", "alter"])
+"""Headers that say how old somebody is."""
 _SEEN = "look looked looking watch watched see saw seen observe observed take took takes"
 SEEN_VERBS = frozenset(_SEEN.split())
 """Verbs that say no more than that there is a row."""
