@@ -145,3 +145,92 @@ def test_medians_days_of_the_week_and_groups(question: str, value: str) -> None:
 
     assert found is not None
     assert found.value == value
+
+
+LOANS = """Book;Borrower;Borrowed;Due;Returned;Fine (EUR)
+Dune;Mia;2025-03-01;2025-03-22;2025-03-20;0
+Emma;Jon;2025-03-04;2025-03-25;;2.50
+Ulysses;Mia;2025-03-10;2025-03-31;2025-04-05;1.00
+Ivanhoe;Ola;2025-04-02;2025-04-23;;0
+Walden;Jon;2025-04-11;2025-05-02;2025-05-01;0
+"""
+ORDERS = """Order,Customer,Product,Quantity,Unit price (EUR),Total (EUR),Ordered,Shipped,Status
+5001,Acme,Desk,3,120.00,360.00,2025-05-02,2025-05-05,shipped
+5002,Birch,Lamp,10,25.50,255.00,2025-05-03,,open
+5003,Acme,Chair,6,80.00,480.00,2025-05-10,2025-05-12,shipped
+5004,Cedar,Desk,1,120.00,120.00,2025-06-01,,cancelled
+5005,Birch,Chair,2,80.00,160.00,2025-06-04,2025-06-09,shipped
+"""
+STAFF = """Name,Department,Start date,Salary (USD),City,Manager,Vacation days
+Ada Byron,IT,2018-05-01,72000,Berlin,Grace Hall,28
+Bob Marsh,Sales,2020-09-15,51000,Hamburg,Tim Roe,26
+Cleo Dunn,IT,2021-02-01,64000,Berlin,Grace Hall,27
+Dan Eve,HR,2019-11-10,49500,Munich,Tim Roe,30
+"""
+FLIGHTS = """Flight,From,To,Departure,Gate,Delay (min),Airline,Status
+LH123,Munich,Oslo,2025-06-01 08:15,A4,0,Lufthansa,landed
+BA77,London,Munich,2025-06-01 09:40,B2,35,British Airways,landed
+SK41,Oslo,Rome,2025-06-01 12:05,A1,120,SAS,delayed
+"""
+SAMPLES = """Sample;Site;Nitrate (mg/l);pH
+L-1001;Quarry;27,1;6,88
+L-1002;Canal;46,4;6,87
+L-1003;Quarry;12,0;7,10
+"""
+ODD = {"loans": LOANS, "orders": ORDERS, "staff": STAFF, "flights": FLIGHTS, "samples": SAMPLES}
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "value"),
+    [
+        ("loans", "Who borrowed Ivanhoe?", "Ola"),
+        ("loans", "Which books has Jon borrowed?", "Emma, Walden"),
+        ("loans", "How many borrowers are there?", "3"),
+        ("loans", "How many loans are still open?", "2"),
+        ("loans", "Who has the highest fine?", "Jon"),
+        ("loans", "Which book was borrowed first?", "Dune"),
+        ("loans", "latest due date", "2025-05-02"),
+        ("orders", "How many orders did Acme place?", "2"),
+        ("orders", "What is the total of open orders?", "255.00 EUR"),
+        ("orders", "How many chairs were sold?", "8"),
+        ("orders", "Which orders are not shipped yet?", "5002, 5004"),
+        ("orders", "How many products do we sell?", "3"),
+        ("orders", "How many orders were shipped in June?", "1"),
+        ("staff", "How many people work in IT?", "2"),
+        ("staff", "highest salary in IT", "72000 USD"),
+        ("staff", "Who works in HR?", "Dan Eve"),
+        ("staff", "Who is Cleo Dunn's manager?", "Grace Hall"),
+        ("staff", "How many vacation days does Dan Eve have?", "30 day"),
+        ("flights", "Which gate does LH123 leave from?", "A4"),
+        ("flights", "total delay in minutes", "155 minute"),
+        ("flights", "average number of flights", ""),
+        ("samples", "How many samples from the quarry?", "2"),
+        ("samples", "lowest pH at the quarry", "6.88"),
+        ("samples", "samples with nitrate over 20 mg/l", "L-1001, L-1002"),
+    ],
+)
+def test_people_numbers_of_rows_codes_and_what_is_open(name: str, question: str, value: str) -> None:
+    found = answer(question, tables_in_text(ODD[name], f"{name}.csv"), TODAY)
+
+    assert found is not None
+    assert found.value == value
+
+
+@pytest.mark.parametrize(
+    ("name", "question"),
+    [
+        ("loans", "How many pages does Dune have?"),
+        ("loans", "How many rows does Emma have?"),
+        ("loans", "How old is Emma?"),
+        ("orders", "How much profit did we make?"),
+        ("staff", "Who is the oldest?"),
+        ("staff", "What bonus did Ada Byron get?"),
+        ("flights", "How many flights were delayed more than 30 minutes?"),
+        ("flights", "How many passengers were on LH123?"),
+        ("samples", "total value of samples from the quarry"),
+    ],
+)
+def test_what_a_table_does_not_say_is_refused(name: str, question: str) -> None:
+    found = answer(question, tables_in_text(ODD[name], f"{name}.csv"), TODAY)
+
+    assert found is None or found.abstained
