@@ -1,7 +1,7 @@
 """Questions over tables: right where answered, wrong numbers that leave, look-alikes refused, and the time of it.
 
     python -m benchmarks.tables [--set second] [--final] [--write] [--list] [--vault NAME ...]
-    python -m benchmarks.tables --rows 1000000 [--write]
+    python -m benchmarks.tables --rows [1000000] [--write]
 
 The set is in `tests/table_set`: 40 tables of eight kinds, in nine vaults.  Its files are ingested, and each question is
 asked of its vault by `/ask` without a language model.  Look-alikes ask for a column, year, unit or value that is not
@@ -304,7 +304,7 @@ def answer_large(app: App) -> tuple[list[float], int]:
 
 def main() -> int:
     parser = records.parser(__doc__)
-    parser.add_argument("--rows", type=int, help="time a table of so many rows instead, such as 1000000")
+    parser.add_argument("--rows", type=int, nargs="?", const=1_000_000, help="measure a table of so many rows instead")
     parser.add_argument("--set", choices=("second",), help="another set than the first")
     parser.add_argument("--final", action="store_true", help="the half that nothing was tuned on")
     parser.add_argument("--vault", action="append", help="only this one; default: all of the half")

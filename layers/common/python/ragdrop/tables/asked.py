@@ -260,8 +260,8 @@ class _Reader:
             case "since" | "from" | "seit" | "ab":
                 return Period(moment, None, at - 1, end)
             case "than" | "als" if self.words[at - 2 : at - 1] in (["older"], ["earlier"], ["älter"], ["früher"]):
-                first = moment.days(self.today.year)[0] - timedelta(days=1)
-                last = Moment(first.year, first.month, first.day) if moment.month else Moment(first.year)
+                eve = moment.days(self.today.year)[0] - timedelta(days=1)
+                last = Moment(eve.year, eve.month, eve.day) if moment.month else Moment(eve.year)
                 return Period(None, last, at - 2, end)
             case "after" | "nach" | "than" if before != "than" or self.words[at - 2 : at - 1] in (["later"], ["newer"]):
                 if moment.month is None:

@@ -119,7 +119,7 @@ class ConditionMatcher(WordMatcher):
             dates = self._date_columns()
             if not part or len(dates) != 1:
                 raise RefusedPlanError("no_column")
-            self.part = dates[0], part
+            self.part = dates[0], part  # type: ignore[assignment]
             self.found.used.add(at)
             self.found.score += 1.0
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ragdrop.tables.asked import Asked
 from ragdrop.tables.cell_values import unit_name
-from ragdrop.tables.plans import RowFilter
+from ragdrop.tables.plans import Part, RowFilter
 from ragdrop.tables.table_words import SMALL, table_words
 from ragdrop.tables.typed import MAX_INDEXED, TypedTable
 from ragdrop.tables.vocabulary import ARTICLES, CONCEPTS, FILLERS, NOUNS, VERBS, WEEKDAY_WORDS, english_root
@@ -47,7 +47,7 @@ class WordMatcher:
         self.asked, self.table = asked, table
         self.vocabulary = table_words(table, asked.root)
         self.found = _Reading(set(asked.used))
-        self.part: tuple[int, str] | None = None  # a column of dates, and what of them rows are grouped by
+        self.part: tuple[int, Part] | None = None  # a column of dates, and what of them rows are grouped by
 
     def _nouns(self) -> frozenset[str]:
         return NOUNS if self.found.score >= 1 else frozenset()

@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
-from ragdrop.tables.typed import TypedTable, columns_of, tables_of, totals_of
+from ragdrop.tables.typed import TypedTable, tables_of, totals_of, typed_columns
 
 _PIPES = re.compile(r"^\|.*\|[ \t]*\n\|[ \t]*:?-[-:| \t]*\|[ \t]*\n((?:\|.*\|[ \t]*(?:\n|\Z))+)", re.MULTILINE)
 
@@ -37,7 +37,7 @@ def _separated(text: str, path: str) -> Sequence[TypedTable]:
     rows = list(csv.reader(lines, delimiter=mark)) if counts.get(mark) else []
     if len(rows) != len(lines) or len(rows) < 2 or any(len(row) > len(rows[0]) for row in rows):
         return []
-    columns, named = columns_of([rows[0]], rows[1:])
+    columns, named = typed_columns([rows[0]], rows[1:])
     starts = array("q", accumulate(map(len, lines)))
     return [TypedTable(path, "", columns, totals_of(columns, named), starts, places=((0, 2),))]
 
@@ -53,4 +53,4 @@ def table_of_records(records: Sequence[Mapping[str, str]], name: str, path: str 
     names = list(dict.fromkeys(each for record in records for each in record))
     rows = [[record.get(each, "") for each in names] for record in records]
     starts = array("q", range(len(rows) + 1))
-    return TypedTable(path, name, columns_of([names], rows)[0], starts=starts, sheet=name)
+    return TypedTable(path, name, typed_columns([names], rows)[0], starts=starts, sheet=name)

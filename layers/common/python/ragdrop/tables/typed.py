@@ -271,7 +271,7 @@ def tables_of(document: ParsedDocument, path: str = "") -> Sequence[TypedTable]:
         headers, rows = [*headers, *rows[:more]], rows[more:]
         if not rows:
             continue
-        columns, named = columns_of(headers, rows)
+        columns, named = typed_columns(headers, rows)
         heading = document.heading_path(table.start)
         sheet, left, places = _places(document, starts)
         if not places:
@@ -358,7 +358,7 @@ def _named_totals(texts: Sequence[Sequence[str]], distinct: Sequence[Mapping[str
     return found if len(found) <= MAX_TOTALS else {}
 
 
-def columns_of(
+def typed_columns(
     headers: Sequence[Sequence[str]], rows: Sequence[Sequence[str]]
 ) -> tuple[tuple[TypedColumn, ...], dict[int, bool]]:
     """The columns of rows of texts, and the rows that are named like totals; whether these say nothing else."""
