@@ -430,7 +430,7 @@ class _Matcher(ConditionMatcher):
         elif asked.wants == "list":
             found = [requested, numeric, by_concept, rows]
         elif self._is_worded():
-            others = rows if filtered and not filtered & {*rows, table.label} else []
+            others = rows if self._asks_what_rows() and not filtered & {*rows, table.label} else []
             found = [numeric, measured, requested, by_concept, others]
         else:
             amounts = [at for at, column in enumerate(table.columns) if column.kind == "amount"]

@@ -180,6 +180,12 @@ class WordMatcher:
         whole = any(self.asked.stems[at] in self.vocabulary.headers[columns[0]] for at in range(start, end))
         self._name(columns, start, end, 2.0 * (end - start) if whole else 1.0)
 
+    def _asks_what_rows(self) -> bool:
+        """Whether `what` begins a question with nothing but whole cells as conditions."""
+        conditions = [each for _, options in self.found.filters for each in options]
+        is_whole = all(each.keys is not None and " has " not in each.said for each in conditions)
+        return self.asked.words[0] in {"what", "was"} and bool(conditions) and is_whole
+
     def _units(self) -> None:
         """A unit that is asked for by its name: `how many km`, `in hours`."""
         for at, word in enumerate(self.asked.words):
