@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -190,14 +191,20 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
                 del stored[revision]
                 self._checkpoints.pop((key, revision), None)
 
-    def forget_document(self, key: DocumentKey) -> int:
+    def forget_document(self, key: DocumentKey, *, last: int | None = None) -> int:
         with self._call("forget_document"):
-            if head := self._heads.get(key):
-                self._remove_pointers(head)
-            revisions = {*self._details.pop(key, {}), *self._recorded(key)}
+            head, until = self._heads.get(key), math.inf if last is None else last
+            revisions = {each for each in (*self._details.get(key, {}), *self._recorded(key)) if each <= until}
+            gone = len(revisions) + self._forget_changes(key, until)
             for revision in revisions:
+                self._details.get(key, {}).pop(revision, None)
                 self._checkpoints.pop((key, revision), None)
-            return len(revisions) + self._forget_changes(key) + int(self._heads.pop(key, None) is not None)
+            if head is None or head.revision > until:
+                return gone
+            self._remove_pointers(head)
+            self._details.pop(key, None)
+            del self._heads[key]
+            return gone + 1
 
     def page(
         self, tenant: str, *, vault: str | None, prefix: str, status: Status | None, cursor: str | None, limit: int

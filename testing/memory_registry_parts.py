@@ -168,8 +168,11 @@ class MemoryHistory:
     def _recorded(self, key: DocumentKey) -> set[int]:
         return {change.revision for change in self._changes.get(key, [])}
 
-    def _forget_changes(self, key: DocumentKey) -> int:
-        return len(self._changes.pop(key, []))
+    def _forget_changes(self, key: DocumentKey, until: float) -> int:
+        changes = self._changes.pop(key, [])
+        if left := [change for change in changes if change.revision > until]:
+            self._changes[key] = left
+        return len(changes) - len(left)
 
     def _call(self, name: str) -> AbstractContextManager[None]:
         raise NotImplementedError

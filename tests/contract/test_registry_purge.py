@@ -30,6 +30,17 @@ def test_a_forgotten_document_leaves_nothing_and_its_neighbour_stays(registry: R
     assert registry.forget_document(key) == 0
 
 
+def test_a_revision_above_the_last_that_is_forgotten_stays(registry: Registry, key: DocumentKey) -> None:
+    indexed(registry, key)
+    tombstone = tombstoned(registry, key)
+    again = indexed(registry, key)
+
+    assert registry.forget_document(key, last=tombstone.revision) == 4  # of a revision and a tombstone
+    assert registry.head(key) == again
+    assert registry.detail(key, again.revision) is not None
+    assert [change.revision for change in registry.changes_of(key, before_revision=None, limit=10)] == [again.revision]
+
+
 def test_a_revision_still_running_does_not_bring_a_forgotten_document_back(
     registry: Registry, key: DocumentKey
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from bucketindex.index import BucketChunkIndex
 from ragdrop.documents.purge import Purged
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.keys import SIDECAR_SUFFIX
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DocumentNotFoundError
 from testing.memory_manifests import MemoryManifests
@@ -36,6 +38,29 @@ def test_every_version_text_chunk_and_item_goes_and_is_counted(world: World) -> 
     tenant = world.registry.tenant(world.tenant)
     assert tenant is not None
     assert (tenant.documents, tenant.chunks) == (0, 0)
+
+
+class PutAgain(MemoryObjectStore):
+    """A bucket in which somebody puts a document again once its versions are gone."""
+
+    again: Callable[[], object] | None = None
+
+    def purge(self, key: str) -> int:
+        gone = super().purge(key)
+        if self.again is not None and key.endswith(SIDECAR_SUFFIX):
+            self.again()
+        return gone
+
+
+def test_a_version_that_is_put_while_the_purge_runs_stays() -> None:
+    world = World(documents=PutAgain())
+    world.put("team/a.md", "The first words.")
+    world.documents.again = lambda: world.put("team/a.md", "The pump is red.")
+
+    assert purge(world, "team/a.md").versions == 2  # a version and the delete marker
+
+    assert world.texts("pump") == ["The pump is red."]
+    assert world.texts("first words") == ["The pump is red."]
 
 
 def test_the_segments_of_the_bucket_index_hold_nothing_of_it_any_more(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import DocumentNotFoundError
-from ragdrop.ingest.revision_store import RevisionStore, pages_name, revisions_prefix, twin_name
+from ragdrop.ingest.revision_store import RevisionStore, object_name, pages_name, revisions_prefix, twin_name
 from ragdrop.ports.answer_services import Receipts
 from ragdrop.ports.indexes import ChunkIndex
 from ragdrop.ports.object_store import ObjectStore
@@ -16,8 +16,6 @@ from ragdrop.ports.registry import Registry
 from ragdrop.ports.telemetry import Telemetry
 from ragdrop.tenants.admission import AdmissionRecords
 from ragdrop.tenants.directory import TenantDirectory
-
-EVERY_REVISION = 1 << 53  # above any: the first one is milliseconds since 1970
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +65,22 @@ class PurgeDocuments:
         versions = self.documents.purge(key.s3_key) + self.documents.purge(key.s3_key + SIDECAR_SUFFIX)
         if missing is not None and not versions:
             raise missing
+        last = self._last(key)
         AdmissionRecords(self.documents).forget(key.tenant, key.vault, key.path)
-        derived = self._remove_derived(key)
-        chunks = self._remove_chunks(key, deadline)
+        derived = self._remove_derived(key, last)
+        chunks = self._remove_chunks(key, last, deadline)
         self.usage.forget_use(key)
         receipts = self.receipts.forget_receipts(key)
-        items = self.registry.forget_document(key)
+        items = self.registry.forget_document(key, last=last)
         return Purged(versions, derived, chunks, items, receipts, marker)
+
+    def _last(self, key: DocumentKey) -> int:
+        """The last revision to remove: one of a version that was put since the delete stays."""
+        head = self.registry.head(key)
+        if head is None:
+            return round(self.keep.clock() * 1_000)  # where the first revision of a document begins
+        there = self.documents.head(key.s3_key)
+        return head.revision - (there is not None and head.version_id == there.version_id)
 
     def _delete(self, caller: Caller, key: DocumentKey) -> tuple[str | None, DocumentNotFoundError | None]:
         """Delete the document: its delete marker, or the error where there is none; old versions may still be there."""
@@ -84,27 +91,27 @@ class PurgeDocuments:
                 raise
             return None, exc
 
-    def _remove_derived(self, key: DocumentKey) -> int:
+    def _remove_derived(self, key: DocumentKey, last: int) -> int:
         """Remove what the state bucket holds, and the notes by which other documents would find its vectors."""
         prefix = revisions_prefix(key)
         found = {int(entry.key.removeprefix(prefix).partition("/")[0]) for entry in self.state.entries(prefix)}
-        twins = 0
-        for revision in sorted(found):
+        removed = self.state.purge(pages_name(key))
+        for revision in sorted(each for each in found if each <= last):
             stored = self.revisions.open(key, revision)
-            if stored is None or stored.text_digest is None:
-                continue
-            name = twin_name(key.tenant, stored.text_digest)
-            place = json.loads(self.state.get(name) or b"{}")
-            if (place.get("vault"), place.get("path")) == (key.vault, key.path):
-                twins += self.state.purge(name)
-        return twins + self.state.purge(pages_name(key)) + self.state.delete_prefix(prefix)
+            if stored is not None and stored.text_digest is not None:
+                name = twin_name(key.tenant, stored.text_digest)
+                place = json.loads(self.state.get(name) or b"{}")
+                if (place.get("vault"), place.get("path")) == (key.vault, key.path):
+                    removed += self.state.purge(name)
+            removed += self.state.delete_prefix(object_name(key, revision, ""))
+        return removed
 
-    def _remove_chunks(self, key: DocumentKey, deadline: Deadline) -> int:
+    def _remove_chunks(self, key: DocumentKey, last: int, deadline: Deadline) -> int:
         tenant = self.directory.tenant(key.tenant, fresh=True)
         if tenant is None:
             return 0
         removed = 0
         for part in map(tenant.part_of, tenant.targets):
-            removed += self.index.remove(part, key, before_revision=EVERY_REVISION, deadline=deadline)
-            self.fallback_index.remove(part, key, before_revision=EVERY_REVISION, deadline=deadline)
+            removed += self.index.remove(part, key, before_revision=last + 1, deadline=deadline)
+            self.fallback_index.remove(part, key, before_revision=last + 1, deadline=deadline)
         return removed

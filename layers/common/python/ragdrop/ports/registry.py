@@ -269,8 +269,10 @@ class Registry(SearchableRegistry, Protocol):
         Those that did stay until 30 days after they were replaced.
         """
 
-    def forget_document(self, key: DocumentKey) -> int:
+    def forget_document(self, key: DocumentKey, *, last: int | None = None) -> int:
         """Remove everything of a document, its head, changes and pointers too.  For a purge, after its tombstone.
+
+        With *last* no revision above it goes, and the head only if it is of none.
 
         Returns how many of its items went: head, revisions and changes.
         """

@@ -289,16 +289,19 @@ class DynamoDbDocuments:
                 return
             self._table.delete((item["PK"], item["SK"]))
 
-    def forget_document(self, key: DocumentKey) -> int:
+    def forget_document(self, key: DocumentKey, *, last: int | None = None) -> int:
         """Remove the head last, so that an interrupted purge can be repeated."""
-        items = list(self._table.query(document_pk(key)))
-        listed = self._forget_changes(items, key)
-        for head in (head_of(item) for item in items if item["SK"] == HEAD_SK):
+        found = list(self._table.query(document_pk(key)))
+        heads = [head_of(item) for item in found if item["SK"] == HEAD_SK]
+        until = max((head.revision for head in heads), default=0) if last is None else last
+        items = [item for item in found if item["SK"] != HEAD_SK and (last is None or item["SK"] <= detail_sk(last))]
+        gone = len(items) + self._forget_changes(items, key)
+        for head in (head for head in heads if head.revision <= until):
             self.unpoint(head)
-        found = [(item["PK"], item["SK"]) for item in items]
-        for place in sorted(found, key=lambda place: place[1] == HEAD_SK):
-            self._table.delete(place)
-        return len(found) + listed
+        for item in items:
+            self._table.delete((item["PK"], item["SK"]))
+        gone += self._table.delete_if((document_pk(key), HEAD_SK), "revision <= :last", {":last": until})
+        return gone
 
     def _take(self, key: DocumentKey, expected: Changes, changes: Changes) -> Head | None:
         update = Update(_listed(key, changes), expected=expected, only_new=not expected)
