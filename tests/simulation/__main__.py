@@ -27,6 +27,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="simulate")
     parser.add_argument("--seed", type=int, default=0, help="of the first universe; the others are counted from it")
     parser.add_argument("--ops", type=int, default=20_000, help="operations: calls of ports and steps of users")
+    parser.add_argument("--stride", type=int, default=1, help="from seed to seed")
     parser.add_argument("--only", action="store_true", help="the one universe of this seed")
     parser.add_argument("--tries", type=int, default=2_000, help="universes for the shortest list of choices")
     parser.add_argument("--processes", type=int, default=1)
@@ -40,15 +41,15 @@ def main() -> int:
         return beside(given)
     if given.mutant:
         plant(given.mutant)
-    return simulate(given.seed, 1 if given.only else given.ops, given.tries)
+    return simulate(given.seed, 1 if given.only else given.ops, given.tries, given.stride)
 
 
-def simulate(seed: int, operations: int, tries: int) -> int:
+def simulate(seed: int, operations: int, tries: int, stride: int) -> int:
     """Run universes from *seed* on until *operations* are simulated, or one fails."""
     from tests.simulation.functions import Functions
     from tests.simulation.shrink import failure_of, shortest
 
-    functions, done, first, begun = Functions(), 0, seed, real()
+    functions, done, universes, begun = Functions(), 0, 0, real()
     while done < operations:
         failure, universe = failure_of(seed, functions)
         done += universe.scheduler.operations
@@ -62,9 +63,9 @@ def simulate(seed: int, operations: int, tries: int) -> int:
             print(f"seed {seed}: {failure}")
             print(f"{done} operations, {real() - begun:.1f} s", file=sys.stderr)
             return 1
-        seed += 1
+        seed, universes = seed + stride, universes + 1
     took = real() - begun
-    print(f"{done} operations in {seed - first} universes, {took:.1f} s, {done / took * 60:.0f} a minute")
+    print(f"{done} operations in {universes} universes, {took:.1f} s, {done / took * 60:.0f} a minute")
     return 0
 
 

@@ -9,10 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from ragdrop.domain.deadlines import Deadline, rfc3339
-from ragdrop.domain.keys import SIDECAR_SUFFIX
+from ragdrop.domain.documents import Status
+from ragdrop.domain.history import STAGE
+from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.ports.message_queue import deliveries
 from tests.simulation.functions import Functions
-from tests.simulation.model import Violation
+from tests.simulation.model import HEARD_S, Violation
 from tests.simulation.process import CLOCK
 from tests.simulation.services import VISIBILITY_S
 from tests.simulation.universe import (
@@ -23,13 +25,21 @@ from tests.simulation.universe import (
     PATHS,
     QUESTIONS,
     RULES,
+    STAGED,
     TURNS,
     Environment,
     Universe,
     Who,
 )
 
-COOL, HOT = (0, 0, 0, 1, 2, 3), (0, 0, 0, 0, 0, 1)  # which of the paths is picked how often
+PLANS = 3  # the focus on stages and on the past
+SPRING = "spring"  # the stage
+MAX_MOMENTS = 20
+COOL, HOT, PLANNED = (
+    (0, 0, 0, 1, 2, 3),
+    (0, 0, 0, 0, 0, 1),
+    (0, 0, 1, 4, 4, 5),
+)  # which of the paths is picked how often
 
 
 class History(Universe):
@@ -38,14 +48,15 @@ class History(Universe):
     def live(self) -> None:
         """Let things happen until the choices are over."""
         scheduler, choices = self.scheduler, self.choices
+        many = self.STEPS + self.FOCI[self.focus]
         while len(choices.made) < self.length and not choices.are_over:
-            ready, steps = scheduler.ready(), len(self.STEPS)
+            ready, steps = scheduler.ready(), len(many)
             choice = choices.pick(TURNS * steps)
             if ready and (choice < (TURNS - 1) * steps or len(scheduler.actors) >= MAX_ACTORS):
                 self.turn(ready[choice % len(ready)])
             elif len(scheduler.actors) < MAX_ACTORS:
                 scheduler.operations += 1
-                self.STEPS[choice % steps](self)
+                many[choice % steps](self)
             else:
                 self.pass_time(min(actor.wakes_s for actor in scheduler.actors) - CLOCK.now_s)
 
@@ -56,11 +67,19 @@ class History(Universe):
 
     def pick_path(self) -> str:
         """A document, often the same."""
-        return PATHS[(HOT if self.is_hot else COOL)[self.choices.pick(6)]]
+        places = PLANNED if self.focus == PLANS else HOT if self.is_hot else COOL
+        return PATHS[places[self.choices.pick(6)]]
 
     def put(self) -> None:
-        """A user puts a new version, with a word of its own, and links to the others."""
-        key = self.pick_path()
+        """A user puts a new version."""
+        self.write(self.pick_path(), {})
+
+    def stage(self) -> None:
+        """A user puts a new version that waits in a stage."""
+        self.write(STAGED[self.choices.pick(len(STAGED))], {STAGE: SPRING})
+
+    def write(self, key: str, metadata: dict[str, str]) -> None:
+        """Put a text with a word of its own, and links to the others."""
         self.words += 1
         word = f"zq{self.words}x"
         level = ("", "", "promotion_level: critical\n")[self.choices.pick(3)]
@@ -70,8 +89,11 @@ class History(Universe):
         access = "" if stated is None else f"access: {json.dumps(stated)}\n"
         self.model.stated[word] = None if stated is None else frozenset(stated)
         text = f"---\ncategory: one\n{level}{access}---\n" + f"\n{'filler ' * 90}\n\n".join(pages)
-        self.scheduler.note(f"put {key} {word}")
-        self.bucket.put(key, text.encode(), media_type="text/markdown")
+        self.scheduler.note(f"put {key} {word} {metadata}")
+        if metadata:
+            self.model.waits(key, word)
+        stored = self.bucket.put(key, text.encode(), media_type="text/markdown", metadata=metadata)
+        self.word_of[stored.version_id] = word
 
     def delete(self) -> None:
         """A user deletes in the bucket."""
@@ -84,7 +106,7 @@ class History(Universe):
         """The newest version, or the delete marker on top, is removed: what was below is current again."""
         key = self.pick_path()
         newest = self.bucket.newest(key)
-        if newest is not None:
+        if newest is not None and key not in STAGED:
             self.scheduler.note(f"undo {key}")
             self.bucket.remove_version(key, newest[0])
 
@@ -112,16 +134,18 @@ class History(Universe):
         key = self.pick_path()
         who, path = self.owner(key), f"/documents/{key.partition('/')[2]}"
         purge = self.choices.chance(0.3)
-        begun = dict.fromkeys([key], self.model.last(key) if key in self.model.timeline else None)
+        begin = self.model.last(key) if key in self.model.timeline else 0
+        waited = self.model.now().waiting
+        if purge:
+            self.model.purging.add(key)
 
         def judge(status: int, _body: Any, _text: str) -> None:
             timeline = self.model.timeline.get(key)
-            begin = begun[key] or 0
             if status < 300 and timeline is not None:
                 place = next((at for at in range(begin, len(timeline)) if timeline[at] is None), None)
                 if place is None:
                     raise Violation(f"lost-delete {key} was deleted, and the bucket has it")
-                self.model.gone(key, place)
+                self.model.gone(key, place, waited=waited, purge=purge)
 
         self.http(who, "DELETE", f"{path}?purge=1" if purge else path, None, judge)
 
@@ -150,6 +174,78 @@ class History(Universe):
             self.searches += 1
             self.model.saw(text, since, who.reads, complete=complete)
 
+        self.http(who, "POST", "/search", body, judge)
+
+    def preview(self) -> None:
+        """A user asks what the stage would change."""
+        who = self.callers[self.choices.pick(len(self.callers))]
+        since, waiting = self.model.now(), self.waiting()
+        if "plan" in self.tenant("acme").vaults:
+            self.staged_s = min(self.staged_s, CLOCK.now_s)
+        is_heard = CLOCK.now_s > self.staged_s + HEARD_S
+
+        def judge(status: int, found: Any, text: str) -> None:
+            if status != 200:
+                return
+            self.model.saw(text, since, who.reads, complete=False, staged=True)
+            rules = self.model.rules[since.rule :]
+            for key, (_, word) in (waiting.items() & self.waiting().items()) if is_heard else ():
+                readable = all(who.reads(key, rule, self.model.stated.get(word)) for rule in rules)
+                if readable and not found["degraded"] and word not in text:
+                    raise Violation(f"unstaged {key} ({word}) waits, and is not seen")
+
+        body = {"query": QUESTIONS[0], "limit": 20, "min_relevance": 0.0, "stage": SPRING}
+        self.http(who, "POST", "/search", body, judge)
+
+    def waiting(self) -> dict[str, tuple[int, str]]:
+        """What waits in the stage by the registry: revision and word of each key."""
+        heads = {key: self.registry.head(DocumentKey.parse(key)) for key in STAGED}
+        return {
+            key: (head.revision, self.word_of[head.version_id])
+            for key, head in heads.items()
+            if head is not None and head.status is Status.STAGED and head.version_id in self.word_of
+        }
+
+    def promote(self) -> None:
+        """A writer lets the stage go live: all of it that waits by then."""
+        waiting, sure = self.waiting(), {}
+        for key in filter(self.model.timeline.__contains__, STAGED):
+            head, there = self.registry.head(DocumentKey.parse(key)), self.bucket.head(key)
+            begun = head is not None and head.stage is not None and head.status in {Status.STAGED, Status.PENDING}
+            word = self.word_of.get(head.version_id or "") if begun and head is not None else None
+            top = self.word_of[there.version_id] if there is not None else None
+            words = [top] if word is not None or top in self.model.by_stage else []
+            place = self.model.may_go_live(key, words if word in {None, top} else [word, *words])
+            if key in waiting and waiting[key][1] == top:
+                sure[key] = place
+
+        def judge(status: int, _found: Any, _text: str) -> None:
+            for key, place in sure.items() if status == 200 else ():
+                if self.model.last(key) == place and waiting[key] == self.waiting().get(key, waiting[key]):
+                    self.model.promoted(key, place)
+
+        self.http(self.admin, "POST", f"/stages/plan/{SPRING}/promote", None, judge)
+
+    def discard(self) -> None:
+        """A writer removes what waits."""
+        self.http(self.admin, "POST", f"/stages/plan/{SPRING}/discard", None, lambda *_: None)
+
+    def look_back(self) -> None:
+        """A user asks as of a past moment."""
+        past = [each for each in self.moments if each.at_s < CLOCK.now_s - 60.0]
+        if not past:
+            return
+        then = past[self.choices.pick(len(past))]
+        who = self.callers[self.choices.pick(len(self.callers))]
+        since = self.model.now()
+
+        def judge(status: int, found: Any, text: str) -> None:
+            if status == 200:
+                complete = not (found["degraded"] or found["warnings"])
+                self.model.saw_past(text, then, since, who.reads, complete=complete)
+
+        as_of = rfc3339(then.at_s, precision="milliseconds")
+        body = {"query": QUESTIONS[0], "limit": 20, "min_relevance": 0.0, "as_of": as_of}
         self.http(who, "POST", "/search", body, judge)
 
     def ask(self) -> None:
@@ -228,12 +324,15 @@ class History(Universe):
         self.invoke("sweep", "sweep", work)
 
     def reindex(self) -> None:
-        """An operator builds the index again, and drops the one before."""
+        """An operator builds the index again, and drops the one before, or goes back to it."""
+        goes_back = self.choices.chance(0.5)
 
         def work(environment: Environment, _ends_s: float) -> None:
             reindex = environment.app.operate.reindex
             tenant = self.tenant("acme")
-            if tenant.previous is not None:
+            if tenant.previous is not None and goes_back:
+                reindex.rollback("acme")
+            elif tenant.previous is not None:
                 reindex.drop_previous("acme")
             else:
                 reindex.run("acme", replace(tenant.active, name=""), again=True)
@@ -247,7 +346,9 @@ class History(Universe):
         self.http(self.admin, "POST", "/vaults/team/rollback", body, lambda *_: None)
 
     def wait(self) -> None:
-        """Time passes."""
+        """Time passes, and what was is the past."""
+        if self.focus == PLANS and len(self.moments) < MAX_MOMENTS:
+            self.moments.append(self.model.moment())
         self.pass_time((1.0, 10.0, 65.0, 400.0, 2_000.0, 4_000.0)[self.choices.pick(6)])
 
     def pass_time(self, seconds: float) -> None:
@@ -279,6 +380,13 @@ class History(Universe):
         roll_back,
         freeze,
     )
+    FOCI: tuple[tuple[Callable[[History], None], ...], ...] = (
+        (),
+        (*[put] * 12, *[undo] * 4, *[deliver] * 24, *[search] * 8, *[freeze] * 3),
+        (*[reindex] * 10, *[put] * 5, *[deliver] * 10),
+        (*[stage] * 8, *[preview] * 6, *[promote] * 3, discard, *[deliver] * 16, *[look_back] * 8, *[wait] * 4),
+    )
+    """What happens more often in some universes."""
 
     # The end
 
@@ -291,8 +399,10 @@ class History(Universe):
         self.drain()
         while self.queue.redrive():
             self.drain()
+        self.promote_all()
         if not self.scheduler.weather.lost_event:
             self.compare()  # no sweep is needed for what messages brought
+            self.all_ask()
         for _ in range(3):
             CLOCK.advance(VISIBILITY_S + 1)
             self.drain()
@@ -304,13 +414,26 @@ class History(Universe):
             self.drain()
         CLOCK.advance(CACHE_S + 61)
         self.drain()
-        self.model.settled()
-        for who in self.callers:
-            for _ in range(2):  # the second from the cache
-                self.ask_all(who, QUESTIONS[0])
-                self.finish()
+        self.promote_all()
+        self.all_ask()
+        self.all_ask()  # from the cache
         self.compare()
         self.compare_counts()
+
+    def promote_all(self) -> None:
+        """Nothing waits any more."""
+        if self.waiting():
+            self.promote()
+            self.finish()
+            CLOCK.advance(VISIBILITY_S + 1)
+            self.drain()
+
+    def all_ask(self) -> None:
+        """Each credential sees the newest state, and nothing else."""
+        self.model.settled()
+        for who in self.callers:
+            self.ask_all(who, QUESTIONS[0])
+            self.finish()
 
     def drain(self) -> None:
         """Let ingest take every message until none is left."""

@@ -11,6 +11,12 @@ The rules of a vault are a timeline too; its floor rises once the registry has t
   document; a version, or nothing at all, that was in the bucket only before the floor at the moment of the question;
 * must: a document that was in the bucket, and readable by every rule, at every place from that floor on;
 * may: all else.
+
+What is put into a stage changes no timeline until somebody promotes it: a question that names the stage may see it, and
+no other.  An environment hears of a promotion late, so floors rise as late.
+
+What was live at a past moment was between the floor and the end of that moment, and is the same each time that it is
+asked for; a purge takes it out of every past.  Who may read it is a matter of now.
 """
 
 from __future__ import annotations
@@ -19,6 +25,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from tests.simulation.process import CLOCK, START_S
+
+HEARD_S = 70.0  # by then every environment has heard of a promotion, also where the registry did not answer
 WORD = re.compile(r"\bzq\d+x\b")
 
 
@@ -34,10 +43,21 @@ Reads = Callable[[str, Groups, Groups], bool]
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """The floors when a question was asked: of each key, and of the rules."""
+    """The floors when a question was asked: of each key, and of the rules; what may wait, and the place of purges."""
 
     floor: Mapping[str, int]
     rule: int
+    waiting: frozenset[str]
+    purged: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A past moment, and the first and the last place that may have been live; closer with every answer."""
+
+    at_s: float
+    floor: dict[str, int]
+    last: dict[str, int]
 
 
 class Model:
@@ -50,6 +70,11 @@ class Model:
         self.stated: dict[str | None, Groups] = {}  # by the version of a word
         self.rules: list[Groups] = [None]
         self.rule_floor = 0
+        self.waiting: set[str] = set()  # words of versions that may wait in the stage
+        self.by_stage: set[str] = set()  # words that came by it, ever
+        self.purged: dict[str, int] = {}
+        self.purging: set[str] = set()
+        self._late: list[tuple[float, str, int]] = []
 
     def changed(self, key: str, word: str | None) -> None:
         """The bucket holds *word* for *key* from now on."""
@@ -60,15 +85,43 @@ class Model:
 
     def now(self) -> Since:
         """The floors at this moment: an answer to a question that is asked now is measured by them."""
-        return Since(dict(self.floor), self.rule_floor)
+        for due in [each for each in self._late if each[0] <= CLOCK.now_s]:
+            self._late.remove(due)
+            self._raise_to(*due[1:])
+        return Since(dict(self.floor), self.rule_floor, frozenset(self.waiting), dict(self.purged))
+
+    def moment(self) -> Moment:
+        """What may be live now, to be asked for later."""
+        return Moment(CLOCK.now_s, dict(self.now().floor), {key: self.last(key) for key in self.timeline})
+
+    def waits(self, key: str, word: str) -> None:
+        """*word* is put into the stage."""
+        self.timeline.setdefault(key, [None])
+        self.floor.setdefault(key, 0)
+        self.key_of[word] = key
+        self.waiting.add(word)
+        self.by_stage.add(word)
+
+    def may_go_live(self, key: str, words: list[str | None]) -> int:
+        """A promotion has begun, after which *words* may be live, one after the other; the place of the last."""
+        if words and words != self.timeline[key][-len(words) :]:
+            self.timeline[key] += words
+        return self.last(key)
+
+    def promoted(self, key: str, place: int) -> None:
+        """Somebody was told that what is at *place* is promoted."""
+        self._late.append((CLOCK.now_s + HEARD_S, key, place))
 
     def last(self, key: str) -> int:
         """The place of the newest state of *key*."""
         return len(self.timeline[key]) - 1
 
-    def gone(self, key: str, place: int) -> None:
-        """Somebody was told that what was at and before *place* is deleted."""
+    def gone(self, key: str, place: int, *, waited: frozenset[str], purge: bool) -> None:
+        """Somebody was told that what was at and before *place* is deleted, and what *waited*."""
         self._raise_to(key, place)
+        self.waiting -= {word for word in waited if self.key_of[word] == key}
+        if purge:
+            self.purged[key] = max(place, self.purged.get(key, 0))
 
     def ruled(self) -> None:
         """The newest rule is in force: the next question obeys it."""
@@ -77,33 +130,70 @@ class Model:
     def settled(self) -> None:
         """All is quiet: nothing but the newest state may be seen."""
         self.ruled()
+        self.waiting.clear()
+        self._late.clear()
         for key in self.timeline:
             self.floor[key] = self.last(key)
 
-    def saw(self, text: str, since: Since, reads: Reads, *, complete: bool) -> None:
-        """Judge an answer to a question that was asked at *since*; *complete* if all that may be seen was asked for."""
-        seen: dict[str, set[str]] = {}
+    def _seen(self, text: str) -> dict[str, str]:
+        """The word of each key in an answer."""
+        seen: dict[str, str] = {}
         for word in WORD.findall(text):
             if word not in self.key_of:
                 raise Violation(f"unknown {word} was never in the bucket")
-            seen.setdefault(self.key_of[word], set()).add(word)
-        rules = self.rules[since.rule :]
+            key = self.key_of[word]
+            if seen.setdefault(key, word) != word:
+                raise Violation(f"mixed {key} is seen as {seen[key]} and {word} at once")
+        return seen
+
+    def saw(self, text: str, since: Since, reads: Reads, *, complete: bool, staged: bool = False) -> None:
+        """Judge an answer to a question that was asked at *since*; *complete* if all that may be seen was asked for."""
+        seen, rules = self._seen(text), self.rules[since.rule :]
         for key in sorted({*seen, *(since.floor if complete else ())}):
-            words, begin = seen.get(key, set()), since.floor.get(key, 0)
-            if len(words) > 1:
-                raise Violation(f"mixed {key} is seen as {sorted(words)} at once")
-            word, was = next(iter(words), None), self.timeline[key][begin:]
+            word, begin = seen.get(key), since.floor.get(key, 0)
+            was = self.timeline[key][begin:]
             if word is not None and not any(reads(key, rule, self.stated.get(word)) for rule in rules):
                 raise Violation(f"leak {key} ({word}) is seen by who may not see it")
+            if staged and word in since.waiting | self.waiting:
+                continue
             for place, state in enumerate(was, begin):
                 hidden = not all(reads(key, rule, self.stated.get(state)) for rule in rules)
                 if state == word or (word is None and hidden):
-                    self._raise_to(key, place)
+                    if state in self.by_stage:
+                        self.promoted(key, place)
+                    else:
+                        self._raise_to(key, place)
                     break
             else:
                 raise Violation(
                     f"{'stale' if word else 'lost'} {key} is seen as {word}, but since {begin} it was {was}"
                 )
+
+    def saw_past(self, text: str, then: Moment, since: Since, reads: Reads, *, complete: bool) -> None:
+        """Judge an answer about the moment *then*, which was asked for at *since*."""
+        seen, rules = self._seen(text), self.rules[since.rule :]
+        for key in sorted({*seen, *(then.last if complete else ())}):
+            if any(self.key_of[each] == key for each in self.by_stage):
+                continue  # it answers from its promotion on, and the record says from when it was made live
+            word, first, last = seen.get(key), then.floor.get(key, 0), then.last.get(key, -1)
+            was = self.timeline[key][first : last + 1]
+            now = since.floor.get(key, 0)
+            while now and self.timeline[key][now] is None:
+                now -= 1
+            lists = [self.stated.get(each) for each in self.timeline[key][now:] if each is not None]
+            may = [reads(key, rule, stated) for rule in rules for stated in lists]
+            if word is None:
+                if None not in was and all(may) and key not in self.purging:
+                    raise Violation(f"forgotten {key} was {was} then, and is not seen")
+                continue
+            if not any(may):
+                raise Violation(f"leak {key} ({word}) of the past is seen by who may not see it")
+            places = [first + place for place, state in enumerate(was) if state == word]
+            if not places:
+                raise Violation(f"anachronism {key} is seen as {word}, but at {then.at_s - START_S:.3f} it was {was}")
+            if places[0] <= since.purged.get(key, -1):
+                raise Violation(f"unpurged {key} ({word}) is seen in the past")
+            then.floor[key], then.last[key] = places[0], places[-1]
 
     def _raise_to(self, key: str, place: int) -> None:
         self.floor[key] = max(self.floor[key], place)

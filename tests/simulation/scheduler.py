@@ -17,7 +17,6 @@ from typing import Any
 from tests.simulation.process import CLOCK
 
 CALL_S = 0.005  # what a call of a port takes
-SLOW_S = 0.3  # and a slow one, during which others make sixty
 PLAIN = {"is_bulk", "drops_superseded", "merge_is_due", "damaged"}  # methods of ports that ask nobody
 MAX_TRACE = 4_000  # lines of a trace that are stored
 
@@ -92,6 +91,7 @@ class Weather:
     error: float = 0.0
     crash: float = 0.0
     slow: float = 0.02
+    slow_s: float = 0.3  # during which others make sixty calls
     lost_event: float = 0.0
     second_event: float = 0.1
 
@@ -184,7 +184,7 @@ class Scheduler:
             return make()
         outcome = Outcome(self.choices.among(self.weather.shares))
         if outcome in {Outcome.SWITCH, Outcome.SLOW}:
-            actor.wakes_s = CLOCK.now_s + (SLOW_S if outcome is Outcome.SLOW else 0.0)
+            actor.wakes_s = CLOCK.now_s + (self.weather.slow_s if outcome is Outcome.SLOW else 0.0)
             self._give_back(actor)
         if actor.ends_s <= CLOCK.now_s or outcome is Outcome.CRASH_BEFORE:
             self._die(actor, f"before {label}")

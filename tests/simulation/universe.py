@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import shutil
 import tempfile
@@ -45,13 +46,14 @@ from testing.memory_telemetry import (
 from testing.models import HashingEmbedder, ScriptedChatModel
 from tests.simulation.dynamodb import SimulatedDynamoDb
 from tests.simulation.functions import SETTINGS, Functions
-from tests.simulation.model import WORD, Groups, Model, Since, Violation
+from tests.simulation.model import WORD, Groups, Model, Moment, Since, Violation
 from tests.simulation.process import CLOCK, START_S
 from tests.simulation.scheduler import Actor, Choices, Scheduler, Simulated, Weather
 from tests.simulation.services import SimulatedBucket, SimulatedQueue
 from tests.world import DIMENSION
 
-PATHS = ("acme/team/a.md", "acme/team/b.md", "acme/side/c.md", "other/team/a.md")
+STAGED = ("acme/plan/s.md", "acme/plan/t.md")  # what is put into the stage of their vault, and past it
+PATHS = ("acme/team/a.md", "acme/team/b.md", "acme/side/c.md", "other/team/a.md", *STAGED)
 RULED = "acme/team"  # the vault with rules of access
 RULES = f"{RULED}/.ragdrop.json"
 QUESTIONS = ("filler", "filler pump", "what is the filler?")
@@ -67,7 +69,10 @@ TURNS = 4  # of so many turns one is a step of a user, the others are those of a
 WEATHERS = (
     Weather(),
     Weather(crash=0.01, slow=0.06),
+    Weather(slow=0.12, slow_s=4.0),
+    Weather(slow=0.12, slow_s=4.0, switch=0.1),
     Weather(error=0.02),
+    Weather(error=0.08),
     Weather(switch=0.6, crash=0.004, error=0.008, slow=0.05, lost_event=0.2, second_event=0.2),
 )
 
@@ -105,15 +110,19 @@ class Universe:
     """Services, environments and credentials, the scheduler, and the model that judges answers."""
 
     def __init__(
-        self, seed: int, functions: Functions, choices: list[int] | None = None, *, length: int = 1_500
+        self, seed: int, functions: Functions, choices: list[int] | None = None, *, length: int = 3_000
     ) -> None:
         random.seed(seed)
         CLOCK.now_s = START_S
         self.length = length
         self.choices = Choices(seed, choices)
-        self.scheduler = functions.scheduler = Scheduler(self.choices, WEATHERS[seed // 4 % len(WEATHERS)])
+        self.scheduler = functions.scheduler = Scheduler(self.choices, random.choice(WEATHERS))
         self.on_bucket = seed % 4 == 3  # the real index, which costs twice as much
-        self.is_hot = seed % 3 == 0  # nearly all is about one document
+        self.is_hot = random.random() < 0.4
+        self.focus = seed // 4 % 4
+        self.moments: list[Moment] = []
+        self.staged_s = math.inf  # since when the tenant's item has the vault of the stage
+        self.word_of: dict[str, str] = {}  # of a version
         self.functions = functions
         self.model = Model()
         self.folder = Path(tempfile.mkdtemp(prefix="simulation-", dir=next(filter(Path.is_dir, MEMORY), None)))
@@ -130,6 +139,7 @@ class Universe:
             Who(operator.create_key("acme", "reader", ("side",))[0], "acme", ("side",)),
             Who(operator.create_key("other", "admin")[0], "other", is_admin=True),
             Who(operator.create_key("acme", "reader", groups=("hr",))[0], "acme", groups=("hr",)),
+            Who(operator.create_key("acme", "reader")[0], "acme"),
         )
 
     def _services(self) -> None:
@@ -185,7 +195,7 @@ class Universe:
         given = {**self.ports, "metrics": MemoryMetrics(), "index_folder": folder}
         if self.on_bucket:
             state, manifests = self.ports["state"], self.ports["manifests"]
-            index = BucketChunkIndex(state, manifests, folder, max_bytes=1 << 30, merge_above=2, clock=CLOCK)
+            index = BucketChunkIndex(state, manifests, folder, max_bytes=1 << 30, merge_above=1, clock=CLOCK)
             given |= {"index": index, "bucket_index": index}
         made = Environment(kind, compose(ports.replace(**given)), folder)
         self.environments.append(made)
@@ -252,8 +262,10 @@ class Universe:
             body = self.bucket.text(key)
             if key == RULES:
                 self.model.rules.append(rule_in(body))
-            else:
-                self.model.changed(key, next(iter(WORD.findall(body.decode())), None) if body is not None else None)
+            elif key in PATHS:
+                word = next(iter(WORD.findall(body.decode())), None) if body is not None else None
+                if word not in self.model.by_stage:
+                    self.model.changed(key, word)
         self.report(key)
 
     def report(self, key: str) -> None:
