@@ -112,7 +112,10 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
     def claim(self, key: DocumentKey, seen: Head | None, claim: Claim) -> Head | None:
         with self._call("claim"):
             changes = registry_rules.claimed(seen, claim)
-            head = self._heads.get(key)
+            head, tenant = self._heads.get(key), self._tenants.get(key.tenant)
+            waits = seen is not None and seen.status is Status.STAGED and f"{key.vault}/{seen.stage}"
+            if tenant is not None and waits in tenant.promoted:
+                return None
             return self._take(key, changes, free=(head and head.revision) == (seen and seen.revision))
 
     def retag(self, seen: Head, version_id: str, tag: str) -> bool:

@@ -121,3 +121,14 @@ def test_nothing_joins_a_stage_that_was_promoted(registry: Registry, key: Docume
     with pytest.raises(DatabaseError, match="is being promoted"):
         registry.put_in_stage(replace(detail_of(key, head.revision), stage="spring"), NOW_S + 1)
     assert registry.head(key) == head
+
+
+def test_no_claim_takes_back_what_was_promoted(registry: Registry, key: DocumentKey) -> None:
+    head = staged(registry, key)
+    registry.promote_stage(key.tenant, "team/spring", NOW_S + 2)
+
+    assert registry.claim(key, head, claim_of("v3")) is None
+    assert now(registry, key) == head
+
+    registry.end_stage(key.tenant, "team/spring")
+    assert registry.claim(key, head, claim_of("v3")) is not None

@@ -205,12 +205,17 @@ class DynamoDbDocuments:
         return self._table.update((document_pk(key), HEAD_SK), update, returning="NONE").won
 
     def claim(self, key: DocumentKey, seen: Head | None, claim: Claim) -> Head | None:
-        """Write on the condition of the revision alone.
+        """Write on the condition of the revision alone, and that what waits was not promoted.
 
         An activation of the revision seen is no conflict: its writer may have read S3 before the change that this claim
         is for.
         """
         changes = registry_rules.claimed(seen, claim)
+        if seen is not None and seen.status is Status.STAGED:
+            absent = Absent(stage_key(key.tenant, f"{key.vault}/{seen.stage}"))
+            self._wrote(key, {"revision": seen.revision, "status": Status.STAGED}, changes, [absent])
+            head = self.head(key)
+            return head if head and registry_rules.taken_by(head, changes) else None
         if seen is None:
             changes["GSK"] = key.vault_path
         return self._take(key, {"revision": seen.revision} if seen else {}, changes)
