@@ -83,8 +83,9 @@ def catch(operations: int) -> int:
     missed = 0
     for mutant in MUTANTS:
         begun_s = children_s()
+        those = [] if mutant.first is None else ["--seed", str(mutant.first), "--stride", "16"]
         found = subprocess.run(
-            [*AGAIN, "--mutant", mutant.name, "--ops", str(operations), "--tries", "0"],
+            [*AGAIN, "--mutant", mutant.name, "--ops", str(operations), "--tries", "0", *those],
             capture_output=True,
             text=True,
             check=False,

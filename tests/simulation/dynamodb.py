@@ -21,11 +21,17 @@ LAG_S = 1.0  # how old an eventually consistent read may be
 class SimulatedDynamoDb:
     """The low-level client of tables with the keys PK and SK, and one index with GPK and GSK.
 
-    *clock* gives seconds; *lags* says, for each read that may be, whether it is a second old.
+    *clock* gives seconds; *lags* says, for each read that may be, whether it is a second old; *changed* hears of each
+    item before and after it is written.
     """
 
-    def __init__(self, clock: Callable[[], float], lags: Callable[[], bool] = lambda: False) -> None:
-        self._clock, self._lags = clock, lags
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        lags: Callable[[], bool] = lambda: False,
+        changed: Callable[[Stored, Stored], None] = lambda _before, _after: None,
+    ) -> None:
+        self._clock, self._lags, self._changed = clock, lags, changed
         self._items: dict[str, dict[Place, Stored]] = {}
         self._before: dict[tuple[str, Place], tuple[float, Stored | None]] = {}
 
@@ -142,6 +148,7 @@ class SimulatedDynamoDb:
 
     def _store(self, table: str, place: Place, item: Stored | None) -> None:
         items = self._items.setdefault(table, {})
+        self._changed(items.get(place, {}), item or {})
         self._before[table, place] = self._clock(), items.get(place)
         if item is None:
             items.pop(place, None)
@@ -243,6 +250,11 @@ def plain(value: Typed) -> Any:
     """What compares as DynamoDB compares it."""
     [(kind, found)] = value.items()
     return Decimal(found) if kind == "N" else found
+
+
+def plain_item(item: Stored) -> dict[str, Any]:
+    """An item without the types of its values."""
+    return {name: plain(value) for name, value in item.items()}
 
 
 def _place(item: Stored) -> Place:

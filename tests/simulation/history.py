@@ -14,7 +14,7 @@ from ragdrop.domain.history import STAGE
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.ports.message_queue import deliveries
 from tests.simulation.functions import Functions
-from tests.simulation.model import HEARD_S, Violation
+from tests.simulation.model import Violation
 from tests.simulation.process import CLOCK
 from tests.simulation.services import VISIBILITY_S
 from tests.simulation.universe import (
@@ -182,7 +182,7 @@ class History(Universe):
         since, waiting = self.model.now(), self.waiting()
         if "plan" in self.tenant("acme").vaults:
             self.staged_s = min(self.staged_s, CLOCK.now_s)
-        is_heard = CLOCK.now_s > self.staged_s + HEARD_S
+        is_heard = CLOCK.now_s > self.staged_s + self.model.heard_s
 
         def judge(status: int, found: Any, text: str) -> None:
             if status != 200:
@@ -220,9 +220,10 @@ class History(Universe):
                 sure[key] = place
 
         def judge(status: int, _found: Any, _text: str) -> None:
-            for key, place in sure.items() if status == 200 else ():
-                if self.model.last(key) == place and waiting[key] == self.waiting().get(key, waiting[key]):
-                    self.model.promoted(key, place)
+            heads = {key: self.registry.head(DocumentKey.parse(key)) for key in sure}
+            same = {key for key, head in heads.items() if head is not None and head.revision == waiting[key][0]}
+            if status == 200 and same:
+                self.model.promoted({key: sure[key] for key in same if self.model.last(key) == sure[key]})
 
         self.http(self.admin, "POST", f"/stages/plan/{SPRING}/promote", None, judge)
 
@@ -384,7 +385,7 @@ class History(Universe):
         (),
         (*[put] * 12, *[undo] * 4, *[deliver] * 24, *[search] * 8, *[freeze] * 3),
         (*[reindex] * 10, *[put] * 5, *[deliver] * 10),
-        (*[stage] * 8, *[preview] * 6, *[promote] * 3, discard, *[deliver] * 16, *[look_back] * 8, *[wait] * 4),
+        (*[stage] * 8, *[preview] * 6, *[promote] * 6, discard, *[deliver] * 16, *[look_back] * 8, *[wait] * 4),
     )
     """What happens more often in some universes."""
 

@@ -27,7 +27,8 @@ from dataclasses import dataclass
 
 from tests.simulation.process import CLOCK, START_S
 
-HEARD_S = 70.0  # by then every environment has heard of a promotion, also where the registry did not answer
+HEARD_S = 7.0  # by then every environment has heard of a promotion
+LATE_S = 70.0  # also where the registry did not answer
 WORD = re.compile(r"\bzq\d+x\b")
 
 
@@ -63,7 +64,8 @@ class Moment:
 class Model:
     """The timelines of all keys and of the rules; the simulation reports each change as it happens."""
 
-    def __init__(self) -> None:
+    def __init__(self, heard_s: float = HEARD_S) -> None:
+        self.heard_s = heard_s
         self.timeline: dict[str, list[str | None]] = {}
         self.floor: dict[str, int] = {}
         self.key_of: dict[str, str] = {}
@@ -75,6 +77,7 @@ class Model:
         self.purged: dict[str, int] = {}
         self.purging: set[str] = set()
         self._late: list[tuple[float, str, int]] = []
+        self.together: list[dict[str, int]] = []  # of each promotion the places that are live from one moment on
 
     def changed(self, key: str, word: str | None) -> None:
         """The bucket holds *word* for *key* from now on."""
@@ -108,9 +111,11 @@ class Model:
             self.timeline[key] += words
         return self.last(key)
 
-    def promoted(self, key: str, place: int) -> None:
-        """Somebody was told that what is at *place* is promoted."""
-        self._late.append((CLOCK.now_s + HEARD_S, key, place))
+    def promoted(self, places: dict[str, int]) -> None:
+        """Somebody was told, or has seen, that what is at these *places* is promoted: all of it at one moment."""
+        self._late += [(CLOCK.now_s + self.heard_s, *each) for each in places.items()]
+        if len(places) > 1:
+            self.together.append(places)
 
     def last(self, key: str) -> int:
         """The place of the newest state of *key*."""
@@ -149,6 +154,11 @@ class Model:
     def saw(self, text: str, since: Since, reads: Reads, *, complete: bool, staged: bool = False) -> None:
         """Judge an answer to a question that was asked at *since*; *complete* if all that may be seen was asked for."""
         seen, rules = self._seen(text), self.rules[since.rule :]
+        for places in self.together if not staged else ():
+            once = {key: place for key, place in places.items() if self._once(key, seen)}
+            news = {self.timeline[key].index(seen[key]) >= place for key, place in once.items()}
+            if len(news) > 1:
+                raise Violation(f"half of the promotion {places} is in {seen}")
         for key in sorted({*seen, *(since.floor if complete else ())}):
             word, begin = seen.get(key), since.floor.get(key, 0)
             was = self.timeline[key][begin:]
@@ -160,7 +170,7 @@ class Model:
                 hidden = not all(reads(key, rule, self.stated.get(state)) for rule in rules)
                 if state == word or (word is None and hidden):
                     if state in self.by_stage:
-                        self.promoted(key, place)
+                        self.promoted({key: place})
                     else:
                         self._raise_to(key, place)
                     break
@@ -168,6 +178,10 @@ class Model:
                 raise Violation(
                     f"{'stale' if word else 'lost'} {key} is seen as {word}, but since {begin} it was {was}"
                 )
+
+    def _once(self, key: str, seen: Mapping[str, str]) -> bool:
+        """Whether what is seen of a key is in one place of its timeline alone."""
+        return key in seen and self.timeline[key].count(seen[key]) == 1
 
     def saw_past(self, text: str, then: Moment, since: Since, reads: Reads, *, complete: bool) -> None:
         """Judge an answer about the moment *then*, which was asked for at *since*."""

@@ -32,6 +32,7 @@ from ragdrop.errors import (
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.models.prompts import JinjaPrompter
 from ragdrop.ports.registry import HopLimits
+from ragdrop.stores.dynamodb.items import HEAD_SK
 from ragdrop.stores.dynamodb.registry_table import DynamoDbManifests, DynamoDbRegistry
 from testing.memory_breakers import MemoryBreakers
 from testing.memory_chunk_index import MemoryChunkIndex
@@ -44,15 +45,16 @@ from testing.memory_telemetry import (
     MemoryVisitedCache,
 )
 from testing.models import HashingEmbedder, ScriptedChatModel
-from tests.simulation.dynamodb import SimulatedDynamoDb
+from tests.simulation.dynamodb import SimulatedDynamoDb, Stored, plain_item
 from tests.simulation.functions import SETTINGS, Functions
-from tests.simulation.model import WORD, Groups, Model, Moment, Since, Violation
+from tests.simulation.model import HEARD_S, LATE_S, WORD, Groups, Model, Moment, Since, Violation
 from tests.simulation.process import CLOCK, START_S
 from tests.simulation.scheduler import Actor, Choices, Scheduler, Simulated, Weather
 from tests.simulation.services import SimulatedBucket, SimulatedQueue
 from tests.world import DIMENSION
 
 STAGED = ("acme/plan/s.md", "acme/plan/t.md")  # what is put into the stage of their vault, and past it
+VERSIONS = ("version_id", "sidecar_version_id")
 PATHS = ("acme/team/a.md", "acme/team/b.md", "acme/side/c.md", "other/team/a.md", *STAGED)
 RULED = "acme/team"  # the vault with rules of access
 RULES = f"{RULED}/.ragdrop.json"
@@ -124,9 +126,10 @@ class Universe:
         self.staged_s = math.inf  # since when the tenant's item has the vault of the stage
         self.word_of: dict[str, str] = {}  # of a version
         self.functions = functions
-        self.model = Model()
+        self.model = Model(LATE_S if self.scheduler.weather.error else HEARD_S)
         self.folder = Path(tempfile.mkdtemp(prefix="simulation-", dir=next(filter(Path.is_dir, MEMORY), None)))
         self.words = self.sequence = 0
+        self.broken: Violation | None = None
         self.environments: list[Environment] = []
         self.searches = 0
         self._services()
@@ -152,7 +155,7 @@ class Universe:
 
         self.bucket = SimulatedBucket("documents", CLOCK, self.changed)
         self.queue = SimulatedQueue(CLOCK)
-        tables = SimulatedDynamoDb(CLOCK, lags)
+        tables = SimulatedDynamoDb(CLOCK, lags, self.written)
         self.registry = DynamoDbRegistry("registry", tables)
         dynamodb = Simulated("dynamodb", tables, self.scheduler, broken_table)
         self.floors_at_reply: dict[Actor | None, Since] = {}
@@ -212,6 +215,8 @@ class Universe:
     def turn(self, actor: Actor) -> None:
         """Let an actor go on."""
         self.scheduler.resume(actor)
+        if self.broken is not None:
+            raise self.broken
         if actor.is_over and actor.environment.kind == "ingest":
             stored = self.tenant("acme").settings_of("team").get("access")
             if groups_in(stored) == self.model.rules[-1]:
@@ -267,6 +272,18 @@ class Universe:
                 if word not in self.model.by_stage:
                     self.model.changed(key, word)
         self.report(key)
+
+    def written(self, before: Stored, after: Stored) -> None:
+        """A head may change: a revision is of one version, none is claimed twice, and none but the newest goes live."""
+        if not (after and before) or after["SK"]["S"] != HEAD_SK:
+            return
+        was, now = (plain_item(each) for each in (before, after))
+        if now["revision"] < was["revision"]:
+            self.broken = Violation(f"backwards {now} after {was}")
+        if now["revision"] == was["revision"] and any(now.get(name) != was.get(name) for name in VERSIONS):
+            self.broken = Violation(f"reclaimed {now} after {was}")
+        if now.get("live_revision") not in {None, was.get("live_revision"), now["revision"]}:
+            self.broken = Violation(f"outdated {now} after {was}")
 
     def report(self, key: str) -> None:
         """S3 sends an event, or loses it, or sends it twice."""
