@@ -11,11 +11,12 @@ import pytest
 from bucketindex.index import BucketChunkIndex
 from ragdrop.domain.answers import Question
 from ragdrop.domain.deadlines import Deadline, rfc3339
+from ragdrop.domain.documents import Head, Heads, Status
 from ragdrop.domain.models import Curve
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import InvalidParamsError
-from ragdrop.past.as_of import PastViews
+from ragdrop.past.as_of import Differences, PastView, PastViews
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
@@ -264,3 +265,10 @@ def test_scores_of_then_are_on_the_scale_of_now(tmp_path: Path) -> None:
 
     assert [document.key.path for document in past.documents] == ["pump.md"]
     assert past.documents[0].score == pytest.approx(before.documents[0].score, abs=0.01)
+
+
+def test_a_document_that_came_later_in_a_vault_that_nobody_knew_was_not_there_then(world: World) -> None:
+    head = Head(world.key("team/a.md"), Status.PENDING, 2_001, live_revision=2_000)  # replaced by now
+    view = PastView(world.registry, world.index, Differences(until_ms=1_999))
+
+    assert view.viewed(Heads({head.key: head}), Deadline.after(10)) == Heads({}, frozenset({head.key}))

@@ -110,9 +110,15 @@ class PastView(View):
         return Heads(found, heads.unread | late)
 
     def _is_late(self, head: Head) -> bool:
-        """Whether a head changed between the view and this read, so that its earlier state is unknown."""
+        """Whether a head changed between the view and this read, so that its earlier state is unknown.
+
+        A document's first revision is the time of its claim, so one above the moment is of a document that came later.
+        """
         until_ms = self.differences.until_ms
-        return until_ms is not None and head.status is Status.INDEXED and milliseconds(head.updated_at) > until_ms
+        if until_ms is None:
+            return False
+        changed = head.status is Status.INDEXED and milliseconds(head.updated_at) > until_ms
+        return changed or (head.live_revision or 0) > until_ms
 
 
 def head_then(head: Head, detail: Detail) -> Head:
