@@ -151,6 +151,27 @@ def test_an_ingest_that_failed_behind_its_activation_reaches_the_new_index_when_
     assert world.texts("tide") == ["The tide is high."]
 
 
+def test_a_document_answers_though_its_worker_is_cut_off_behind_an_activation_after_a_switch(world: World) -> None:
+    world.put("team/a.md", "The tide is high.", ingest=False)
+    refresh, activate = world.index.refresh, world.registry.activate
+
+    def switch_first(*args: object) -> None:
+        world.index.refresh = refresh
+        world.app.operate.reindex.run(TENANT, smaller_chunks(world))
+        look_again(world)
+        refresh(*args)
+
+    def cut_off_behind(*args: object) -> object:
+        world.state.fail_with = ObjectStoreError("S3 is down", service="object_store")
+        return activate(*args)
+
+    world.index.refresh, world.registry.activate = switch_first, cut_off_behind
+    world.changed("team/a.md")
+    world.state.fail_with = None
+
+    assert world.texts("tide") == ["The tide is high."]
+
+
 def test_one_that_was_cut_off_continues_where_it_was(world: World) -> None:
     fill(world)
 

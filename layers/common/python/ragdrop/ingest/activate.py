@@ -56,6 +56,9 @@ class ActivateRevisions:
         if written.detail.stage is not None:
             self._let_wait(written, deadline)
             return
+        tenant = self.directory.tenant(written.key.tenant) or written.tenant
+        if tenant.targets != written.targets:  # before it answers: this worker may be cut off behind the activation
+            self.index_revision.catch_up(written.detail, tenant, deadline)
         before = self.registry.activate(written.detail, self.clock())
         if before is not None:
             self.metrics.put({"IndexedDocuments": 1})
