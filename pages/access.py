@@ -109,6 +109,7 @@ ROWS = (
     Row(f"PATCH {THREAD}", ANOTHERS, (404,) * 5, "/threads/{thread}", {"name": "plan"}),
     Row(f"DELETE {THREAD}", SHARED, (404,) * 5, "/threads/{thread}"),
     Row(f"DELETE {THREAD}", ANOTHERS, (404,) * 5, "/threads/{thread}"),
+    Row("GET /receipts", "of the tenant", (403, 403, 200, 403, 403), "/receipts"),
     Row(
         "POST /v1/chat/completions",
         OWN,

@@ -105,6 +105,7 @@ RULED = (
     _owned("POST /threads/{thread_id}/answers", "an answer of it", "/threads/{thread}/answers", 200, OF_ANSWER),
     _owned("PATCH /threads/{thread_id}", "the admin's", "/threads/{thread}", 200, {"shared": True}),
     _alike("DELETE /threads/{thread_id}", 404, path="/threads/none", aim="no thread"),
+    _admin("GET /receipts", "all receipts", "/receipts"),
     _read("POST /v1/chat/completions", "the answer", "/v1/chat/completions", body=CHAT),
     _alike("POST /v1/verify", body={"answer": "It runs.", "sources": SOURCES}),
     _alike("GET /v1/models"),

@@ -144,16 +144,15 @@ class MemoryReceipts:
     def receipt(self, tenant: str, receipt_id: str, now_s: float) -> Receipt | None:
         self._called()
         found = self.stored.get((tenant, receipt_id))
-        return found if found is not None and found.expires_at_s > now_s else None
+        return found if found is not None and found.expires_at_s > now_s and not found.purged else None
 
     def put_feedback(self, receipt: Receipt, credential: str, feedback: Feedback) -> bool:
         self._called()
         stored = self.stored.get((receipt.tenant, receipt.id))
-        if stored is not None:
-            self.stored[receipt.tenant, receipt.id] = replace(
-                stored, feedback={**stored.feedback, credential: feedback}
-            )
-        return stored is not None
+        if stored is None or stored.purged:
+            return False
+        self.stored[receipt.tenant, receipt.id] = replace(stored, feedback={**stored.feedback, credential: feedback})
+        return True
 
     def receipts_with_feedback(
         self, tenant: str, *, after: str, limit: int, now_s: float
@@ -164,8 +163,20 @@ class MemoryReceipts:
         live = [each for each in found if each.expires_at_s > now_s]
         return live, found[-1].id if len(found) == limit else None
 
+    def chained_receipts(
+        self, tenant: str, *, after: str, before: str, limit: int, now_s: float
+    ) -> tuple[list[Receipt], str | None]:
+        self._called()
+        listed = sorted((each for each in self.stored.values() if each.tenant == tenant), key=lambda each: each.id)
+        found = [each for each in listed if after < each.id <= before][:limit]
+        live = [each for each in found if each.link is not None and each.expires_at_s > now_s]
+        return live, found[-1].id if len(found) == limit else None
+
     def forget_receipts(self, key: DocumentKey) -> int:
-        return self._forget(lambda receipt: key in receipt.documents)
+        gone = [each for each in self.stored.values() if key in each.documents]
+        for each in gone:
+            self.delete_receipt(each)
+        return len(gone)
 
     def forget_all_receipts(self, tenant: str) -> int:
         self.threads = {place: thread for place, thread in self.threads.items() if thread.tenant != tenant}
@@ -173,7 +184,9 @@ class MemoryReceipts:
 
     def delete_receipt(self, receipt: Receipt) -> None:
         self._called()
-        self.stored.pop((receipt.tenant, receipt.id), None)
+        if self.stored.pop((receipt.tenant, receipt.id), None) is not None and receipt.link is not None:
+            left = Receipt(receipt.id, receipt.tenant, (), (), receipt.expires_at_s, {}, link=receipt.link, purged=True)
+            self.stored[receipt.tenant, receipt.id] = left
 
     def put_thread(self, thread: Thread) -> None:
         self._called()
@@ -215,9 +228,7 @@ class MemoryReceipts:
     def _forget(self, goes: Callable[[Receipt], bool]) -> int:
         self._called()
         gone = [place for place, receipt in self.stored.items() if goes(receipt)]
-        for place in gone:
-            del self.stored[place]
-        return len(gone)
+        return sum(not self.stored.pop(place).purged for place in gone)
 
     def _called(self) -> None:
         if self.fail_with is not None:

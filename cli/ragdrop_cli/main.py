@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from ragdrop import __version__
 from ragdrop.errors import RagdropError
 from ragdrop_cli import (
+    audit,
     connect,
     costs,
     doctor,
@@ -107,6 +108,11 @@ def build() -> typer.Typer:
         help="Make, list, rotate and revoke API keys (operator).",
         epilog="Example: ragdrop key create acme --role reader",
     )
+    audits = typer.Typer(
+        no_args_is_help=True,
+        help="Export receipts of answers, and check what was exported.",
+        epilog="Example: ragdrop audit export audit",
+    )
     commands: list[tuple[typer.Typer, str, Callable[..., None], str]] = [
         (app, "push", push.push, "ragdrop push notes --vault team --wait"),
         (app, "search", questions.search, 'ragdrop search "pump code" --vault team --limit 3'),
@@ -162,11 +168,14 @@ def build() -> typer.Typer:
         (key, "list", tenants.list_keys, "ragdrop key list acme"),
         (key, "rotate", tenants.rotate_key, "ragdrop key rotate acme 0123456789ab --overlap 24h"),
         (key, "revoke", tenants.revoke_key, "ragdrop key revoke acme 0123456789ab"),
+        (audits, "export", audit.export, "ragdrop audit export s3://acme-audit/ragdrop --retain 365d"),
+        (audits, "verify", audit.verify, "ragdrop audit verify audit"),
     ]
     for group, name, command, example in commands:
         group.command(name, epilog=f"Example: {example}", rich_help_panel=PANELS.get(name))(command)
     app.add_typer(tenant, name="tenant", rich_help_panel=PANELS["tenant"])
     app.add_typer(key, name="key", rich_help_panel=PANELS["key"])
+    app.add_typer(audits, name="audit", rich_help_panel=PANELS["stats"])
     return app
 
 

@@ -12,6 +12,7 @@ from moto import mock_aws
 
 from ragdrop.domain.answers import Feedback, Receipt
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.receipt_chains import ChainLink, next_link
 from ragdrop.errors import DatabaseError
 from ragdrop.ports.answer_services import Receipts
 from ragdrop.stores.dynamodb.receipts_table import DynamoDbReceipts
@@ -160,3 +161,42 @@ def test_a_table_that_takes_only_a_part_is_asked_once_more_and_then_it_is_an_err
         DynamoDbReceipts("telemetry", busy).put_receipt(receipt("acme", "one", "a.md"))
 
     assert busy.asked == 2
+
+
+def linked(tenant: str, receipt_id: str, head: ChainLink | None, *paths: str) -> Receipt:
+    given = receipt(tenant, receipt_id, *paths)
+    return replace(given, link=next_link(head, receipt_id, given.body, NOW_S, chain="c"))
+
+
+def test_receipts_with_links_are_listed_by_id_in_pages_and_older_ones_are_not(receipts: Receipts, tenant: str) -> None:
+    first = linked(tenant, "a1", None, "a.md")
+    second = linked(tenant, "b2", first.link)
+    third = linked(tenant, "c3", second.link)
+    for given in (third, first, second, receipt(tenant, "b1")):
+        receipts.put_receipt(given)
+
+    def listed(after: str, before: str, limit: int, now_s: float = NOW_S) -> tuple[list[Receipt], str | None]:
+        return receipts.chained_receipts(tenant, after=after, before=before, limit=limit, now_s=now_s)
+
+    assert listed("", "~", 3) == ([first, second], "b2")
+    assert listed("b2", "~", 3) == ([third], None)
+    assert listed("a1", "c", 9) == ([second], None)
+    assert listed("", "~", 9, EXPIRES_AT_S) == ([], None)
+    assert receipts.receipt(tenant, "a1", NOW_S) == first
+
+
+def test_a_purge_leaves_the_link_and_nothing_else(receipts: Receipts, tenant: str) -> None:
+    given = linked(tenant, "a1", None, "a.md")
+    receipts.put_receipt(given)
+    assert receipts.put_feedback(given, "k1", WRONG)
+    key = DocumentKey(tenant, "team", "a.md")
+
+    assert (receipts.forget_receipts(key), receipts.forget_receipts(key)) == (1, 0)
+
+    left, _ = receipts.chained_receipts(tenant, after="", before="~", limit=9, now_s=NOW_S)
+    assert left == [Receipt("a1", tenant, (), (), EXPIRES_AT_S, {}, link=given.link, purged=True)]
+    assert receipts.receipt(tenant, "a1", NOW_S) is None
+    assert not receipts.put_feedback(given, "k1", WRONG)
+    assert receipts.receipts_with_feedback(tenant, after="", limit=5, now_s=NOW_S) == ([], None)
+    assert receipts.forget_all_receipts(tenant) == 0
+    assert receipts.chained_receipts(tenant, after="", before="~", limit=9, now_s=NOW_S) == ([], None)

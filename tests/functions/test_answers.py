@@ -34,7 +34,7 @@ def test_an_answers_receipt_is_read_by_its_id(deployment: Deployment, answer: An
     wanted = (
         "request_id answer_id created_at expires_at question request request_left_out answer abstained abstain_reason "
         "answers_question citations sentences unsupported documents retrieved model finish_reason prompt_version "
-        "prompt_sha256 asked_as groups usage "
+        "prompt_sha256 asked_as link groups usage "
         "cost fallback_level degraded warnings timings_ms shortened feedback"
     )
     assert set(receipt) == set(wanted.split())

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import time
 from typing import Any
 
 import pytest
 
+from ragdrop.generate.store_receipts import SETTLED_S
 from tests.functions.conftest import Deployment
 
 PUMP = "demo/handbook/pump.md"
@@ -125,3 +128,21 @@ def test_a_cursor_that_nobody_gave_out_is_refused(deployment: Deployment) -> Non
     status, body = deployment.send("GET", "/feedback", cursor="next")
 
     assert (status, body["error"]["code"]) == (400, "INVALID_PARAMS")
+
+
+def test_an_admin_lists_receipts_for_an_audit_once_they_are_ten_minutes_old(
+    deployment: Deployment, answer_id: str
+) -> None:
+    status, page = deployment.send("GET", "/receipts")
+    assert (status, page["tenant"], page["receipts"]) == (200, "demo", [])
+    stored = deployment.handlers["query"].app.generate.store_receipts
+    stored._clock = lambda: time.time() + SETTLED_S + 1  # the handler's own clock is the real one
+
+    status, page = deployment.send("GET", "/receipts")
+
+    (listed,) = page["receipts"]
+    link, record = json.loads(listed["link"]), json.loads(listed["record"])
+    assert (listed["answer_id"], record["answer_id"], link["number"]) == (answer_id, answer_id, 1)
+    assert link["content"] == hashlib.sha256(listed["record"].encode()).hexdigest()
+    _, receipt = deployment.send("GET", f"/answers/{answer_id}")
+    assert receipt["link"]["digest"] == hashlib.sha256(listed["link"].encode()).hexdigest()

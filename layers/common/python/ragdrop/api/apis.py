@@ -107,7 +107,7 @@ def query_api(app: App) -> FastAPI:
                     maybe_authenticated(directory),
                 ),
                 queue_router(lambda: app.ports.queue, reader, admin),
-                receipts_router(lambda: app.generate.store_receipts, reader),
+                receipts_router(lambda: app.generate.store_receipts, reader, admin),
                 threads_router(lambda: app.generate.threads, reader),
                 chat_router(
                     lambda: app.generate.converse, lambda: app.generate.condense_conversation, directory, reader

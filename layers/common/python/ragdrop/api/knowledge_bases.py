@@ -1,6 +1,7 @@
 """Bedrock's knowledge bases: Retrieve, Rerank, RetrieveAndGenerate and its stream, for clients of AWS as they are."""
 
 import re
+import time
 import uuid
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
@@ -28,6 +29,7 @@ from ragdrop.api.shapes.request_shapes import AskRequest, EarlierTurn, SearchReq
 from ragdrop.api.streams import AWS_EVENT_STREAM, EventStream, aws_event, begun, left_to_say, whole_text
 from ragdrop.domain.answers import Answer, Question
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.receipt_chains import new_receipt_id
 from ragdrop.domain.retrieval import FoundChunk, FoundDocument
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import InvalidParamsError, NotFoundError, RagdropError
@@ -168,7 +170,9 @@ def generate_router(
             session=body.session_id,
             history=_session(receipts(), who, body.session_id, deadline) if body.session_id else [],
         )
-        return replace(understood(request_body, condense, deadline), answer_id=uuid.uuid4().hex)
+        return replace(
+            understood(request_body, condense, deadline), answer_id=new_receipt_id(time.time(), None, uuid.uuid4().hex)
+        )
 
     @router.post("/retrieveAndGenerate", summary="Answer a question, as Bedrock does")
     def post_generate(

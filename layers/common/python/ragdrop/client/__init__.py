@@ -95,6 +95,13 @@ class RagdropClient:
         """Answers that have feedback, page by page: each has `answers` and the `cursor` of the next."""
         return self._pages("/feedback")
 
+    def receipts(self, after: str | None = None) -> Iterator[Reply]:
+        """All receipts with their links (role admin), page by page, behind the answer id *after*.
+
+        Each page has `receipts` and the `cursor` of the next.
+        """
+        return self._pages("/receipts", cursor=after)
+
     def put_document(
         self,
         vault: str,

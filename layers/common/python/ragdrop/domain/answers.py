@@ -10,6 +10,7 @@ from groundcheck import ClaimStatus
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.models import USED, ModelCall
+from ragdrop.domain.receipt_chains import ChainLink
 from ragdrop.domain.retrieval import FoundDocument, LinkedDocument, Query, Retrieval
 from ragdrop.domain.tenants import Caller
 
@@ -267,7 +268,7 @@ class Feedback:
 class Receipt:
     """The record of one answer."""
 
-    id: str  # 32 random hexadecimal digits
+    id: str  # 32 hexadecimal digits, in the order of time
     tenant: str
     vaults: tuple[str, ...]  # the scope of the key that asked; empty means all
     documents: tuple[DocumentKey, ...]  # all documents that the body names: a purge of any of them removes the receipt
@@ -275,6 +276,8 @@ class Receipt:
     body: Mapping[str, Any]  # JSON, as `GET /answers/{id}` returns it
     feedback: Mapping[str, Feedback] = field(default_factory=dict)  # the latest verdict of each credential
     credential: str = ""  # whose answer it is; empty in receipts of older versions
+    link: ChainLink | None = None  # None in receipts of older versions
+    purged: bool = False  # only the link is left
 
     def visible_to(self, caller: Caller) -> bool:
         """Whether *caller* may read it: it is of the caller's tenant, and all of it is in the key's vaults.

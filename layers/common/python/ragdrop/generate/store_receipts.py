@@ -4,8 +4,9 @@ import hashlib
 import logging
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
+from threading import Lock
 from typing import Any
 
 from ragdrop.domain.answers import (
@@ -19,7 +20,10 @@ from ragdrop.domain.answers import (
     documents_of_answer,
     shortened,
 )
+from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.deadlines import Deadline, rfc3339
+from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.receipt_chains import ChainLink, canonical, ids_before, new_receipt_id, next_link
 from ragdrop.domain.retrieval import MAX_VERIFIED, Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import (
@@ -27,6 +31,7 @@ from ragdrop.errors import (
     ConflictError,
     DatabaseError,
     DependencyError,
+    ForbiddenError,
     InvalidParamsError,
     NotFoundError,
 )
@@ -41,6 +46,10 @@ PROMPTS = ("system_prompt", "prompt_template")  # of a request: their text is no
 API_NAMES = {"content_types": "content_type", "categories": "category", "session_ids": "session_id"}
 MAX_FEEDBACK = 10  # credentials with feedback on one answer: an item has at most 400 KB
 PAGE = 20  # receipts of a page of feedback
+AUDIT_PAGE = 100  # receipts of a page for an audit, of which as many are returned as fit
+AUDIT_CHARACTERS = 3_000_000  # of receipts in it: a function replies with 6 MB at most
+SETTLED_S = 600  # a receipt is listed when none that is older can be under way: an answer may stream for 300 s
+CHAINS = 1_000  # tenants of an environment whose chains continue; others begin a new one
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -54,6 +63,8 @@ class StoreReceipts:
         self._receipts = receipts
         self._registry = registry
         self._clock = clock
+        self._heads: BoundedCache[str, ChainLink] = BoundedCache(size=CHAINS)
+        self._one_at_a_time = Lock()
 
     def store(
         self,
@@ -64,10 +75,28 @@ class StoreReceipts:
         prompt: Prompt | None,
         timings_ms: Mapping[str, float],
     ) -> Answer:
-        """The answer with the id of its receipt; with a warning instead if the receipt could not be stored."""
+        """The answer with the id of its receipt; with a warning instead if the receipt could not be stored.
+
+        The receipt is linked to the one that this environment stored before it for the tenant.
+        """
+        with self._one_at_a_time:
+            return self._stored(answer, question, caller, prompt=prompt, timings_ms=timings_ms)
+
+    def _stored(
+        self,
+        answer: Answer,
+        question: Question,
+        caller: Caller,
+        *,
+        prompt: Prompt | None,
+        timings_ms: Mapping[str, float],
+    ) -> Answer:
         now_s = self._clock()
         expires_at_s = int(now_s) + RECEIPT_AGE_S
-        receipt_id = question.answer_id or uuid.uuid4().hex
+        head = self._heads.get(caller.tenant, now_s=now_s)
+        receipt_id = question.answer_id or new_receipt_id(now_s, head, uuid.uuid4().hex)
+        if head is not None and receipt_id <= head.receipt:  # ids of a chain sort by its numbers
+            head = None
         body = {
             "answer_id": receipt_id,
             "created_at": rfc3339(now_s, precision="milliseconds"),  # `ragdrop diff` asks as of then
@@ -79,21 +108,25 @@ class StoreReceipts:
             "prompt_sha256": _digest(prompt) if prompt is not None else None,
             "timings_ms": {**timings_ms, **answer.retrieval.timings_ms},
         }
-        documents = documents_of_answer(answer)
+        body, documents = shortened(body), documents_of_answer(answer)
+        link = next_link(head, receipt_id, body, now_s, chain=uuid.uuid4().hex)
         receipt = Receipt(
             receipt_id,
             caller.tenant,
             caller.vaults,
             documents,
             expires_at_s,
-            shortened(body),
+            body,
             credential=caller.credential,
+            link=link,
         )
         try:
             self._receipts.put_receipt(receipt)
         except (DependencyError, ConfigurationError) as exc:  # the answer is worth more than its receipt
+            self._heads.drop(caller.tenant)  # it may be there all the same: the next receipt begins a new chain
             logger.warning("a receipt could not be stored", extra={"code": exc.code})
             return replace(answer, warnings=[*answer.warnings, NOT_STORED])
+        self._heads.put(caller.tenant, link, now_s=now_s)
         return replace(answer, id=receipt_id)
 
     def read(self, caller: Caller, receipt_id: str, deadline: Deadline) -> Receipt:
@@ -140,28 +173,68 @@ class StoreReceipts:
             InvalidParamsError: The cursor is not one that was given out.
             DatabaseError: The receipts or the heads of their documents could not be read.
         """
-        if cursor is not None and not _ID.fullmatch(cursor):
-            raise InvalidParamsError("the cursor is not one that was given out", field="cursor", value=cursor[:80])
         found, next_cursor = self._receipts.receipts_with_feedback(
-            caller.tenant, after=cursor or "", limit=PAGE, now_s=self._clock()
+            caller.tenant, after=_given_out(cursor), limit=PAGE, now_s=self._clock()
         )
         visible = (each for each in found if each.visible_to(caller))
         return [each for each in visible if self._is_readable(each, caller, deadline)], next_cursor
+
+    def for_audit(
+        self, caller: Caller, cursor: str | None, deadline: Deadline
+    ) -> tuple[list[Receipt], str | None, str]:
+        """A page of the tenant's receipts with links, by id, the cursor of the next page, and the time (RFC 3339).
+
+        Of purged ones the link is left.  Those of the last ten minutes are not listed yet.
+
+        Raises:
+            ForbiddenError: The key is limited to vaults, and a part of a chain proves nothing.
+            InvalidParamsError: The cursor is not one that was given out.
+            DatabaseError: The receipts or the heads of their documents could not be read.
+        """
+        if caller.vaults:
+            raise ForbiddenError("an audit needs a key for all vaults", field="vaults", value=list(caller.vaults))
+        now_s = self._clock()
+        found, next_cursor = self._receipts.chained_receipts(
+            caller.tenant, after=_given_out(cursor), before=ids_before(now_s - SETTLED_S), limit=AUDIT_PAGE, now_s=now_s
+        )
+        page: list[Receipt] = []
+        room = AUDIT_CHARACTERS
+        for receipt in found:
+            room -= len(canonical(receipt.body))
+            if room < 0 and page:
+                next_cursor = page[-1].id
+                break
+            page.append(receipt)
+        readable = self._readable({key for receipt in page for key in receipt.documents}, caller, deadline)
+        shown = [_as_purged(each) if set(each.documents) - readable else each for each in page]
+        return shown, next_cursor, rfc3339(now_s, precision="milliseconds")
 
     def _is_readable(self, receipt: Receipt, caller: Caller, deadline: Deadline) -> bool:
         """Whether *caller* may read all of its documents now; one without a head was purged.
 
         A purge may have run while the receipt was written.
         """
-        keys = receipt.documents
+        return self._readable(receipt.documents, caller, deadline).issuperset(receipt.documents)
+
+    def _readable(self, documents: Iterable[DocumentKey], caller: Caller, deadline: Deadline) -> set[DocumentKey]:
+        keys, found = list(documents), set[DocumentKey]()
         for start in range(0, len(keys), MAX_VERIFIED):
-            asked = keys[start : start + MAX_VERIFIED]
-            heads = self._registry.heads(asked, deadline)
+            heads = self._registry.heads(keys[start : start + MAX_VERIFIED], deadline)
             if heads.unread:
                 raise DatabaseError("the documents of the answer could not be looked up", service="registry")
-            if any(key not in self._permissions.heads(caller, heads, deadline).found for key in asked):
-                return False
-        return True
+            found.update(self._permissions.heads(caller, heads, deadline).found)
+        return found
+
+
+def _given_out(cursor: str | None) -> str:
+    """The id that *cursor* continues behind. Raises InvalidParamsError: it is no id."""
+    if cursor is not None and not _ID.fullmatch(cursor):
+        raise InvalidParamsError("the cursor is not one that was given out", field="cursor", value=cursor[:80])
+    return cursor or ""
+
+
+def _as_purged(receipt: Receipt) -> Receipt:
+    return Receipt(receipt.id, receipt.tenant, (), (), receipt.expires_at_s, {}, link=receipt.link, purged=True)
 
 
 def asked_fields(question: Question) -> dict[str, Any]:

@@ -113,8 +113,16 @@ class Receipts(Protocol):
         Returns at most *limit* of them, and the id to continue behind, None at the end.
         """
 
+    def chained_receipts(
+        self, tenant: str, *, after: str, before: str, limit: int, now_s: float
+    ) -> tuple[list[Receipt], str | None]:
+        """Receipts with a link, by id, between *after* and *before*, and what a purge left of others.
+
+        Returns at most *limit* of them, and the id to continue behind, None at the end.
+        """
+
     def forget_receipts(self, key: DocumentKey) -> int:
-        """Remove every receipt that names a document: for a purge.  How many went."""
+        """Remove every receipt that names a document, but for its link: for a purge.  How many went."""
 
     def forget_all_receipts(self, tenant: str) -> int:
         """Remove every receipt and thread of a tenant.  How many receipts went."""

@@ -1,4 +1,4 @@
-"""`GET /answers/{id}`, `POST /answers/{id}/feedback` and `GET /feedback`: receipts, and what callers say of answers."""
+"""`/answers/{id}`, `/feedback` and `GET /receipts`: receipts, what callers say of answers, and all for an audit."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -8,12 +8,15 @@ from fastapi import APIRouter, Depends, Query, Request
 from ragdrop.api.edge import Authenticate, RequestDeadline
 from ragdrop.api.shapes.answer_shapes import with_url
 from ragdrop.api.shapes.receipt_shapes import (
+    AuditPage,
     FeedbackPage,
     FeedbackRequest,
     FeedbackResponse,
     ReceiptShape,
+    audited_receipts,
     feedback_shapes,
     judged_answer,
+    link_shape,
 )
 from ragdrop.domain.answers import Receipt
 from ragdrop.domain.tenants import Caller
@@ -23,12 +26,13 @@ from ragdrop.generate.store_receipts import StoreReceipts
 def receipt_shape(found: Receipt, request: Request, who: Caller) -> ReceiptShape:
     """A receipt as *who* is shown it."""
     more = {"request_id": request.state.request_id, "feedback": feedback_shapes(found, who)}
+    more["link"] = link_shape(found)
     receipt = ReceiptShape.model_validate({**found.body, **more})
     receipt.citations = [with_url(citation, request) for citation in receipt.citations]
     return receipt
 
 
-def receipts_router(receipts: Callable[[], StoreReceipts], reader: Authenticate) -> APIRouter:
+def receipts_router(receipts: Callable[[], StoreReceipts], reader: Authenticate, admin: Authenticate) -> APIRouter:
     """The routes over a use case that is made at the first request."""
     router = APIRouter(tags=["ask"])
 
@@ -64,5 +68,22 @@ def receipts_router(receipts: Callable[[], StoreReceipts], reader: Authenticate)
         found, next_cursor = receipts().with_feedback(who, cursor, deadline)
         answers = [judged_answer(each, who) for each in found]
         return FeedbackPage(request_id=request.state.request_id, answers=answers, cursor=next_cursor)
+
+    @router.get("/receipts", summary="List receipts for an audit")
+    def get_receipts(
+        request: Request,
+        who: Annotated[Caller, Depends(admin)],
+        deadline: RequestDeadline,
+        cursor: Annotated[str | None, Query(max_length=64)] = None,
+    ) -> AuditPage:
+        """Receipts of the tenant with their links, but those of the last ten minutes.  Role admin, for all vaults."""
+        found, next_cursor, at = receipts().for_audit(who, cursor, deadline)
+        return AuditPage(
+            request_id=request.state.request_id,
+            tenant=who.tenant,
+            at=at,
+            receipts=audited_receipts(found),
+            cursor=next_cursor,
+        )
 
     return router

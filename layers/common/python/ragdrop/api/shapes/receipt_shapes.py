@@ -1,5 +1,6 @@
 """What `/answers` and `/feedback` take and reply (docs/api.md)."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -32,6 +33,7 @@ from ragdrop.api.shapes.fields import (
     Warnings,
 )
 from ragdrop.domain.answers import FeedbackKind, Receipt
+from ragdrop.domain.receipt_chains import canonical
 from ragdrop.domain.tenants import Caller
 
 MAX_FEEDBACK_CHARACTERS = 2_000
@@ -67,6 +69,16 @@ class FeedbackShape(BaseModel):
     text: str = Field(description="In the caller's own words; empty for none.")
     at: At
     own: bool = Field(description="Whether it is of the key that asks.")
+
+
+class ChainLinkShape(BaseModel):
+    """Where a receipt stands in the chain of the environment that wrote it."""
+
+    chain: str = Field(description="The chain: 32 hexadecimal digits.")
+    number: int = Field(description="Its number in the chain, from 1.")
+    content: str = Field(description="SHA-256 of the receipt's canonical JSON.")
+    previous: str | None = Field(description="The digest of the link before, null in the first.")
+    digest: str = Field(description="SHA-256 of the link, which the next one names.")
 
 
 class ReceiptShape(Replied):
@@ -107,6 +119,9 @@ class ReceiptShape(Replied):
     )
     groups: list[str] = Field(default=[], description="Groups of the caller who asked.")
     shortened: bool = Field(description="Whether it was too large to be stored whole.")
+    link: ChainLinkShape | None = Field(
+        default=None, description="Its place in a chain of receipts; null in receipts of older versions."
+    )
     feedback: list[FeedbackShape] = Field(description="What callers said of it, the last word of each key.")
 
 
@@ -149,6 +164,44 @@ class FeedbackPage(Replied):
 
     answers: list[JudgedAnswer] = Field(description="Answers that have feedback, by id.")
     cursor: Cursor
+
+
+class AuditedReceipt(BaseModel):
+    """A receipt as an audit needs it: to the byte."""
+
+    answer_id: AnswerId
+    link: str = Field(description="Its link as canonical JSON; the SHA-256 of this text is the digest.")
+    record: str | None = Field(
+        description="The receipt as canonical JSON, whose SHA-256 the link names; null where a purge removed it."
+    )
+
+
+class AuditPage(Replied):
+    """Receipts with their links."""
+
+    tenant: str = Field(description="Whose receipts they are.")
+    at: At
+    receipts: list[AuditedReceipt] = Field(description="Receipts in the order of time.")
+    cursor: Cursor
+
+
+def link_shape(receipt: Receipt) -> ChainLinkShape | None:
+    """The link of a receipt, if it has one."""
+    link = receipt.link
+    if link is None:
+        return None
+    return ChainLinkShape(
+        chain=link.chain, number=link.number, content=link.content, previous=link.previous, digest=link.digest
+    )
+
+
+def audited_receipts(found: Sequence[Receipt]) -> list[AuditedReceipt]:
+    """Receipts with links, of purged ones the link alone."""
+    return [
+        AuditedReceipt(answer_id=each.id, link=each.link.text, record=None if each.purged else canonical(each.body))
+        for each in found
+        if each.link is not None
+    ]
 
 
 def feedback_shapes(receipt: Receipt, who: Caller) -> list[FeedbackShape]:

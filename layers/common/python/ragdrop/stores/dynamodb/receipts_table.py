@@ -1,8 +1,8 @@
 """Receipts and threads in the telemetry table, whose items expire.
 
-`A#tenant` holds receipts by id, `AD#document` a small item that names each; feedback is an attribute of the receipt, so
-it goes with it, and `AF#tenant` names the receipts that have some.  `AT#tenant` holds threads by id, which begins by
-their owner; a thread has the ids of its receipts.
+`A#tenant` holds receipts by id, `AD#document` a small item that names each, `AL#tenant` the links of those that a purge
+or their owner removed; feedback is an attribute of the receipt, so it goes with it, and `AF#tenant` names the receipts
+that have some.  `AT#tenant` holds threads by id, which begins by their owner; a thread has the ids of its receipts.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 from ragdrop.domain.answers import MAX_ANSWERS, Feedback, Receipt, Thread, threads_prefix
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.receipt_chains import ChainLink
 from ragdrop.errors import DatabaseError
 from ragdrop.stores.dynamodb.items import Item
 from ragdrop.stores.dynamodb.table import DynamoDbTable
@@ -60,15 +61,30 @@ class DynamoDbReceipts(TelemetryTable):
         found = [self.receipt(tenant, each, now_s) for each in ids]
         return [each for each in found if each is not None], ids[-1] if len(ids) == limit else None
 
+    def chained_receipts(
+        self, tenant: str, *, after: str, before: str, limit: int, now_s: float
+    ) -> tuple[list[Receipt], str | None]:
+        """Read the receipts and the links of removed ones, and merge the two lists."""
+        behind, by_id = (f"{after} ", before), dict[str, Item]()
+        for partition in (_partition(tenant), _link_partition(tenant)):
+            listed = islice(self._patient.query(partition, between=behind, page_size=limit), limit)
+            by_id |= {item["SK"]: item for item in listed}
+        items = [by_id[name] for name in sorted(by_id)[:limit]]
+        found = [_receipt(tenant, item) for item in items if "link" in item and item["expires_at"] > now_s]
+        return found, items[-1]["SK"] if len(items) == limit else None
+
     def forget_receipts(self, key: DocumentKey) -> int:
-        """Remove the receipts that the items of the document name; an item goes after its receipt.
+        """Remove the receipts that the items of the document name, but for their links; an item goes after its receipt.
 
         So what is cut off in between is found again.  The items of other documents go with their time.
         """
         table, gone = self._patient, 0
         for pointer in list(table.query(_document_partition(key))):
             place = (_partition(key.tenant), pointer["SK"])
-            gone += table.get(place) is not None
+            item = table.get(place)
+            gone += item is not None
+            if item is not None and "link" in item:
+                _put_all(table, [_link_item(_receipt(key.tenant, item))])
             table.delete(place)
             table.delete((_feedback_partition(key.tenant), pointer["SK"]))
             table.delete((pointer["PK"], pointer["SK"]))
@@ -83,12 +99,14 @@ class DynamoDbReceipts(TelemetryTable):
             table.delete((_feedback_partition(tenant), item["SK"]))
             table.delete((item["PK"], item["SK"]))
             gone += 1
-        for item in list(table.query(_thread_partition(tenant))):
+        for item in [*table.query(_link_partition(tenant)), *table.query(_thread_partition(tenant))]:
             table.delete((item["PK"], item["SK"]))
         return gone
 
     def delete_receipt(self, receipt: Receipt) -> None:
-        """Remove the receipt first, then what names it: what is cut off in between goes with its time."""
+        """Write its link and remove the receipt, then what names it: what is cut off in between goes with its time."""
+        if receipt.link is not None:
+            _put_all(self._patient, [_link_item(receipt)])
         partitions = [_partition(receipt.tenant), _feedback_partition(receipt.tenant)]
         for partition in (*partitions, *map(_document_partition, receipt.documents)):
             self._patient.delete((partition, receipt.id))
@@ -157,6 +175,10 @@ def _partition(tenant: str) -> str:
     return f"A#{tenant}"
 
 
+def _link_partition(tenant: str) -> str:
+    return f"AL#{tenant}"
+
+
 def _feedback_partition(tenant: str) -> str:
     return f"AF#{tenant}"
 
@@ -194,6 +216,12 @@ def _noted(receipt: Receipt) -> Item:
     return {"PK": _feedback_partition(receipt.tenant), "SK": receipt.id, "expires_at": receipt.expires_at_s}
 
 
+def _link_item(receipt: Receipt) -> Item:
+    """What is left of a receipt that was removed, until its time has passed."""
+    link = "" if receipt.link is None else receipt.link.text
+    return {"PK": _link_partition(receipt.tenant), "SK": receipt.id, "expires_at": receipt.expires_at_s, "link": link}
+
+
 def _receipt_item(receipt: Receipt) -> Item:
     return {
         "PK": _partition(receipt.tenant),
@@ -203,20 +231,23 @@ def _receipt_item(receipt: Receipt) -> Item:
         "credential": receipt.credential,
         "documents": zlib.compress(json.dumps([key.s3_key for key in receipt.documents]).encode()),
         "body": zlib.compress(json.dumps(receipt.body).encode()),
+        **({} if receipt.link is None else {"link": receipt.link.text}),
     }
 
 
 def _receipt(tenant: str, item: Item) -> Receipt:
-    named = json.loads(zlib.decompress(bytes(item["documents"])))
+    named = json.loads(zlib.decompress(bytes(item["documents"]))) if "documents" in item else ()
     return Receipt(
         id=item["SK"],
         tenant=tenant,
         vaults=tuple(item.get("vaults", ())),
         documents=tuple(DocumentKey.parse(name) for name in named),
         expires_at_s=int(item["expires_at"]),
-        body=json.loads(zlib.decompress(bytes(item["body"]))),
+        body=json.loads(zlib.decompress(bytes(item["body"]))) if "body" in item else {},
         credential=item.get("credential", ""),
         feedback={
             name.removeprefix(FEEDBACK): Feedback(**said) for name, said in item.items() if name.startswith(FEEDBACK)
         },
+        link=ChainLink(**json.loads(item["link"])) if "link" in item else None,
+        purged="body" not in item,
     )
