@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller
@@ -12,6 +13,7 @@ from ragdrop.errors import RagdropError, UnauthenticatedError
 from ragdrop.ports.message_queue import SUBSCRIBED, Wiring
 from ragdrop.ports.model_services import Reading
 from ragdrop.ports.registry import REFUSED
+from ragdrop.ports.search_services import SpanFields
 from ragdrop.ports.telemetry import UNITS
 
 
@@ -32,10 +34,23 @@ class MemoryMetrics:
 
 
 class MemoryTracer:
-    """Keeps the name of every stage that ended, with the type of the error that ended it."""
+    """Keeps the name of every stage that ended, with the type of the error that ended it, and the fields of spans."""
 
     def __init__(self) -> None:
         self.ended: list[tuple[str, str | None]] = []
+        self.spans: list[tuple[str, dict[str, Any]]] = []
+
+    @contextmanager
+    def span(
+        self, name: str, fields: SpanFields, *, client: bool = False, leaf: bool = False
+    ) -> Iterator[Callable[[SpanFields], None]]:
+        noted = {"client": client, "leaf": leaf, **{key: value for key, value in fields.items() if value is not None}}
+        self.spans.append((name, noted))
+        try:
+            yield lambda more: noted.update({key: value for key, value in more.items() if value is not None})
+        except BaseException as exc:
+            noted["error.type"] = type(exc).__name__
+            raise
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

@@ -13,23 +13,36 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ragdrop.domain.answers import RECEIPT_AGE_S
-from ragdrop.domain.receipt_chains import ChainLink
 from ragdrop.errors import ConfigurationError
 
 FORMAT = 1
 FILE_NAME = re.compile(r"receipts-(\d{8})\.jsonl")
 MAX_FILE_BYTES = 16 << 20
-_HASH, _RECORD = b'{"hash":"', b',"record":'
+_HASH, _RECORD, _PREVIOUS = b'{"hash":"', b',"record":', b'"previous":"'
+_NAMED = re.compile(rb'"receipt":"([0-9a-f]{32})"')
 _BODY = len(_HASH) + 66  # behind the hash, its quote and a comma
-_LINK = re.compile(rb'^"previous":(?:"[0-9a-f]{64}"|null),"link":(\{[^{}]*\}),"purged":(true|false)$')
-_FIELDS = {each.name for each in fields(ChainLink)}
+_HEX, _AT = rb'"([0-9a-f]{64})"', rb'"([0-9T:.Z-]+)"'
+_RECEIPT = re.compile(
+    rb'"previous":'
+    + _HEX
+    + rb',"link":(\{"at":'
+    + _AT
+    + rb',"chain":"([0-9a-f]{32})","content":'
+    + _HEX
+    + rb',"number":([0-9]+),"previous":(?:null|'
+    + _HEX
+    + rb'),"previous_at":(?:null|'
+    + _AT
+    + rb'),"receipt":"([0-9a-f]{32})"\}),"purged":(true|false)'
+)
+NOT_ITS_OWN = "the receipt is not the one that its link names"
 SMALL = 4  # files that one process checks as fast as two
 
 
@@ -129,14 +142,36 @@ class AuditFinding:
     problem: str
 
 
+class _Link(NamedTuple):
+    """What a line says of its receipt; `text` is the link, whose SHA-256 is the digest."""
+
+    text: bytes
+    chain: bytes
+    content: bytes
+    number: int
+    previous: bytes | None
+    previous_at: bytes | None
+    receipt: bytes
+    purged: bool
+
+    @classmethod
+    def of(cls, said: bytes) -> _Link | None:
+        """The link of a line; None if it has none, or one of another shape."""
+        found = _RECEIPT.fullmatch(said)
+        if found is None:
+            return None
+        _, text, _, chain, content, number, previous, previous_at, receipt, purged = found.groups()
+        return cls(text, chain, content, int(number), previous, previous_at, receipt, purged == b"true")
+
+
 @dataclass(slots=True)
 class _Run:
     """Receipts of one chain that follow each other in a file: its first link and place, and its last link."""
 
-    first: Mapping[str, Any]
+    first: _Link
     line: int
     number: int
-    digest: str
+    digest: bytes
 
 
 @dataclass(slots=True)
@@ -148,19 +183,23 @@ class FileReport:
     receipts: int = 0
     purged: int = 0
     previous: str | None = None  # what the first line names
-    ends: tuple[str, ...] = ()  # hashes that the next file may name
+    ends: tuple[bytes, ...] = ()  # hashes that the next file may name
     tenant: str | None = None
     number: int = 0
     at: str = ""
-    runs: dict[str, _Run] = field(default_factory=dict)
-    gaps: list[tuple[_Run, Mapping[str, Any], int]] = field(default_factory=list)  # a run, the link behind it, its line
+    runs: dict[bytes, _Run] = field(default_factory=dict)
+    gaps: list[tuple[_Run, _Link, int]] = field(default_factory=list)  # a run, the link behind it, its line
+
+    def note(self, line: int, receipt: str | None, problem: str) -> None:
+        """Add a finding of this file."""
+        self.findings.append(AuditFinding(self.name, line, receipt, problem))
 
 
 @dataclass(slots=True)
 class AuditReport:
     """What an audit came to.
 
-    `expired` counts receipts that were 30 days old before an export could read them, `heads` the ends of chains.
+    `expired` counts receipts that were 30 days old before an export could read them; `head` is the last line's hash.
     """
 
     findings: list[AuditFinding] = field(default_factory=list)
@@ -177,8 +216,8 @@ def check_file(path: Path) -> FileReport:
     report = FileReport(path.name)
     lines = path.read_bytes().split(b"\n")
     if lines.pop() != b"" or not lines:
-        report.findings.append(AuditFinding(path.name, len(lines) + 1, None, "the file is cut off"))
-    expected: tuple[str, ...] = ()
+        report.note(len(lines) + 1, None, "the file is cut off")
+    expected: tuple[bytes, ...] = ()
     for place, line in enumerate(lines, 1):
         expected = _check_line(report, line, place, expected, last=place == len(lines))
     report.ends = expected
@@ -186,70 +225,70 @@ def check_file(path: Path) -> FileReport:
 
 
 def _check_line(
-    report: FileReport, line: bytes, place: int, expected: tuple[str, ...], *, last: bool
-) -> tuple[str, ...]:
+    report: FileReport, line: bytes, place: int, expected: tuple[bytes, ...], *, last: bool
+) -> tuple[bytes, ...]:
     """Check a line behind those of the hashes *expected*; the hashes that the next one may name."""
     said, found, record = line[_BODY:-1].partition(_RECORD)
-    stated, computed = line[len(_HASH) : _BODY - 2].decode("latin-1"), hashlib.sha256(said).hexdigest()
+    stated, computed = line[len(_HASH) : _BODY - 2], hashlib.sha256(said).hexdigest().encode()
     framed = line.startswith(_HASH) and line[_BODY - 2 : _BODY] == b'",' and line.endswith(b"}")
-    try:
-        parsed = json.loads(b"{" + said + b"}")
-        previous = parsed["previous"]
-    except (ValueError, KeyError, TypeError):
-        parsed, previous = {}, None
-    link = parsed.get("link") if isinstance(parsed.get("link"), dict) else None
-    receipt = str(link.get("receipt")) if link else None
-    if stated != computed or not framed:
-        report.findings.append(AuditFinding(report.name, place, receipt, "the line was altered"))
-    elif place > 1 and previous not in expected:
-        report.findings.append(
-            AuditFinding(report.name, place, receipt, "lines before this one are missing, or are in another order")
-        )
-    if place == 1:
-        report.previous, report.tenant = previous, parsed.get("tenant")
-        report.number = parsed.get("file", 0)
-    elif link is not None:
-        _check_receipt(report, said, place, link, record if found else None, altered=stated != computed)
-    if last:
-        report.at = str(parsed.get("at", ""))
-        if parsed.get("receipts") != report.receipts:
-            report.findings.append(AuditFinding(report.name, place, receipt, "the end of the file is missing"))
+    altered = stated != computed or not framed
+    link, named = _Link.of(said), _NAMED.search(said)
+    receipt = named[1].decode() if named else None
+    if altered:
+        report.note(place, receipt, "the line was altered")
+    elif place > 1 and said[len(_PREVIOUS) : len(_PREVIOUS) + 64] not in expected:
+        report.note(place, receipt, "lines before this one are missing, or are in another order")
+    if link is not None:
+        _check_receipt(report, place, link, record if found else None, altered=altered)
+    elif named and place > 1:
+        report.note(place, receipt, NOT_ITS_OWN)
+    if last or place == 1:
+        _check_ends(report, said, place, last=last)
     return (stated, computed)
 
 
-def _check_receipt(
-    report: FileReport, said: bytes, place: int, link: Mapping[str, Any], record: bytes | None, *, altered: bool
-) -> None:
+def _check_ends(report: FileReport, said: bytes, place: int, *, last: bool) -> None:
+    """Read the first line, which names the file, and the last one, which counts it."""
+    try:
+        parsed = json.loads(b"{" + said + b"}")
+    except ValueError:
+        parsed = {}
+    if place == 1:
+        report.previous, report.tenant = parsed.get("previous"), parsed.get("tenant")
+        report.number = parsed.get("file", 0)
+    if last:
+        report.at = str(parsed.get("at", ""))
+        if parsed.get("receipts") != report.receipts:
+            report.note(place, None, "the end of the file is missing")
+
+
+def _check_receipt(report: FileReport, place: int, link: _Link, record: bytes | None, *, altered: bool) -> None:
     report.receipts += 1
     report.purged += record is None
-    receipt, shaped = str(link.get("receipt")), _LINK.match(said)
-    known = shaped is not None and set(link) == _FIELDS and isinstance(link["number"], int)
-    whole = known and shaped is not None and (shaped[2] == b"true") == (record is None)
-    if not whole or (record is not None and hashlib.sha256(record).hexdigest() != link.get("content")):
-        report.findings.append(
-            AuditFinding(report.name, place, receipt, "the receipt is not the one that its link names")
-        )
-    run = report.runs.get(str(link.get("chain")))
-    if altered or not known or shaped is None:
+    content = link.content if record is None else hashlib.sha256(record).hexdigest().encode()
+    if link.purged != (record is None) or content != link.content:
+        report.note(place, link.receipt.decode(), NOT_ITS_OWN)
+    run = report.runs.get(link.chain)
+    if altered:
         if run is not None:  # what is behind it in the chain was not altered
-            run.number, run.digest = run.number + 1, ""
+            run.number, run.digest = run.number + 1, b""
         return
-    chain, number, digest = link["chain"], link["number"], hashlib.sha256(shaped[1]).hexdigest()
-    if run is not None and not _follows(run, link):
-        report.gaps.append((replace(run), link, place))
+    digest = hashlib.sha256(link.text).hexdigest().encode()
     if run is None:
-        report.runs[chain] = _Run(link, place, number, digest)
-    else:
-        run.number, run.digest = number, digest
+        report.runs[link.chain] = _Run(link, place, link.number, digest)
+        return
+    if not _follows(run, link):
+        report.gaps.append((replace(run), link, place))
+    run.number, run.digest = link.number, digest
 
 
-def _follows(run: _Run, link: Mapping[str, Any]) -> bool:
+def _follows(run: _Run, link: _Link) -> bool:
     """Whether *link* is the next of a chain; an altered line has no digest, and was reported."""
-    return link.get("number") == run.number + 1 and run.digest in {"", link.get("previous")}
+    return link.number == run.number + 1 and run.digest in {b"", link.previous}
 
 
 def check_audit(folder: Path, *, head: str | None = None) -> AuditReport:
-    """Check the files of an audit: each by itself, in two processes where there are many, then how they follow.
+    """Check the files of an audit: each alone, in several processes where there are many, then how they follow.
 
     Args:
         folder: Where they lie.
@@ -260,13 +299,13 @@ def check_audit(folder: Path, *, head: str | None = None) -> AuditReport:
     numbers = file_numbers(path.name for path in folder.iterdir()) if folder.is_dir() else []
     if not numbers:
         raise ConfigurationError(f"{folder} has no files of an audit, such as {file_name(1)}")
-    report, before, runs = AuditReport(), FileReport("", ends=()), dict[str, _Run]()
+    report, before, runs = AuditReport(), FileReport(""), dict[bytes, _Run]()
     for found in _checked([folder / file_name(number) for number in numbers]):
         _join(report, before, found)
         _continue_chains(report, runs, found)
         before = found
-    report.chains, report.head = len(runs), before.ends[0] if before.ends else None
-    if head is not None and head not in before.ends:
+    report.chains, report.head = len(runs), before.ends[0].decode("latin-1") if before.ends else None
+    if head is not None and head.encode() not in before.ends:
         report.findings.append(AuditFinding(before.name, 0, None, "what was exported behind this file is missing"))
     return report
 
@@ -285,7 +324,7 @@ def _join(report: AuditReport, before: FileReport, found: FileReport) -> None:
     if found.number != number or file_name(found.number) != found.name:
         problem = f"{file_name(number)} is missing, or stands in another place"
         report.findings.append(AuditFinding(found.name, 1, None, problem))
-    elif before.name and found.previous not in before.ends:
+    elif before.name and str(found.previous).encode() not in before.ends:
         report.findings.append(AuditFinding(found.name, 1, None, f"it does not follow the end of {before.name}"))
     if before.name and found.tenant != before.tenant:
         report.findings.append(AuditFinding(found.name, 1, None, "it has receipts of another tenant"))
@@ -295,27 +334,27 @@ def _join(report: AuditReport, before: FileReport, found: FileReport) -> None:
     report.purged += found.purged
 
 
-def _continue_chains(report: AuditReport, runs: dict[str, _Run], found: FileReport) -> None:
+def _continue_chains(report: AuditReport, runs: dict[bytes, _Run], found: FileReport) -> None:
     """Compare what follows in each chain; what was too old for the export to read is counted, not reported."""
     starts = [(runs.get(chain), run.first, run.line) for chain, run in found.runs.items()]
     for before, link, line in [*starts, *found.gaps]:
-        number, previous_at = link["number"], link.get("previous_at")
-        last = before.number if before is not None else 0
+        number, chain, last = link.number, link.chain.decode(), before.number if before is not None else 0
         if number == 1 if before is None else _follows(before, link):
             continue
-        if number > last + 1 and previous_at is not None and _is_expired(previous_at, found.at):
+        if number > last + 1 and _is_expired(link.previous_at, found.at):
             report.expired += number - last - 1
             continue
-        problem = f"receipts {last + 1} to {number - 1} of chain {link['chain']} are missing"
+        problem = f"receipts {last + 1} to {number - 1} of chain {chain} are missing"
         if number <= last + 1:
-            problem = f"it does not follow the receipt before it in chain {link['chain']}"
-        report.findings.append(AuditFinding(found.name, line, str(link.get("receipt")), problem))
+            problem = f"it does not follow the receipt before it in chain {chain}"
+        report.findings.append(AuditFinding(found.name, line, link.receipt.decode(), problem))
     runs |= found.runs
 
 
-def _is_expired(at: str, read_at: str) -> bool:
+def _is_expired(at: bytes | None, read_at: str) -> bool:
     """Whether a receipt of *at* was no longer stored at *read_at*; both are RFC 3339."""
     try:
-        return (datetime.fromisoformat(read_at) - datetime.fromisoformat(at)).total_seconds() >= RECEIPT_AGE_S - 1
+        age = datetime.fromisoformat(read_at) - datetime.fromisoformat((at or b"").decode())
     except ValueError:
         return False
+    return age.total_seconds() >= RECEIPT_AGE_S - 1

@@ -149,7 +149,7 @@ def test_a_file_that_is_missing_cut_off_or_of_another_tenant_is_found(audit: Pat
     assert ("receipts-00000003.jsonl", 1, "receipts-00000002.jsonl is missing, or stands in another place") in problems(
         audit
     )
-    stranger = AuditFile(Position(1, check_file(audit / "receipts-00000001.jsonl").ends[0]), "other")
+    stranger = AuditFile(Position(1, check_file(audit / "receipts-00000001.jsonl").ends[0].decode()), "other")
     second(audit).write_bytes(stranger.closed(AT)[0])
     assert (second(audit).name, 1, "it has receipts of another tenant") in problems(audit)
 
@@ -163,7 +163,7 @@ def test_a_missing_last_file_is_found_by_the_head_of_the_export(audit: Path) -> 
     assert problems(audit, head) == [("receipts-00000001.jsonl", 0, "what was exported behind this file is missing")]
 
 
-def test_a_purged_receipt_is_counted_and_its_chain_goes_on(tmp_path: Path) -> None:
+def test_a_purged_receipt_is_counted_and_its_chain_continues(tmp_path: Path) -> None:
     receipts = made(9)
     receipts[4]["record"] = None
     write(tmp_path, receipts)

@@ -41,6 +41,7 @@ class GenerateParts:
             observe=self.query.observe_queries,
             prices=self.ports.settings.chat_prices,
             operation=operation,
+            tracer=self.ports.tracer,
         )
 
     @cached_property

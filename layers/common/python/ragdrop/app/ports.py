@@ -402,13 +402,13 @@ class Ports:
     def catalogue(self) -> ModelCatalogue | None:
         """What the account has of the models of Amazon Bedrock; None where no address names it."""
         settings = self.settings
-        rerankers = (settings.rerank_model or BEDROCK_RERANKERS[0],)
         named = (
             (settings.chat_url, settings.chat_models),
             (settings.embedding_url, (settings.embedding_model,)),
-            (settings.rerank_url, rerankers),
+            (settings.rerank_url, (settings.rerank_model or BEDROCK_RERANKERS[0],)),
         )
-        found = [(region, model) for url, models in named for model in models for region in _regions(url)]
+        regions = ((bedrock_region(url), models) for url, models in named)
+        found = [(region, model) for region, models in regions if region is not None for model in models]
         if not found:
             return None
         from ragdrop.stores.aws.deployment import BedrockCatalogue
@@ -448,7 +448,7 @@ class Ports:
 
     @cached_property
     def guarded_embedder(self) -> Embedder:
-        return self._guarded(self.embedder, "embedding")
+        return self._guarded(self._traced(self.embedder, self.settings.embedding_url), "embedding")
 
     @cached_property
     def guarded_reranker(self) -> Reranker | None:
@@ -479,18 +479,19 @@ class Ports:
     def guarded_chat(self) -> ChatModel:
         from ragdrop.resilience.breakers import GuardedChatModel
 
-        return GuardedChatModel(self.chat, self.breakers)
+        return GuardedChatModel(self._traced(self.chat, self.settings.chat_url), self.breakers)
+
+    def _traced(self, model: T, url: str) -> T:
+        if self.tracer is None:
+            return model
+        from ragdrop.resilience.traced_models import traced_model
+
+        return traced_model(model, self.tracer, url, default=self.settings.chat_models[0])
 
     def _guarded(self, port: T, dependency: str) -> T:
         from ragdrop.resilience.breakers import guarded
 
         return guarded(port, dependency, self.breakers)
-
-
-def _regions(url: str | None) -> list[str]:
-    """The region of Amazon Bedrock that an address names; none of another address."""
-    region = bedrock_region(url)
-    return [] if region is None else [region]
 
 
 def _secret(reference: str | None) -> Callable[..., str | None]:

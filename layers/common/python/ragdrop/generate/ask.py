@@ -4,6 +4,7 @@ import itertools
 import logging
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -22,11 +23,11 @@ from ragdrop.generate.prompt import CUT, PreparedPrompt, PreparePrompt
 from ragdrop.generate.store_receipts import StoreReceipts
 from ragdrop.ports.answer_services import ClaimVerifier, Prompt
 from ragdrop.ports.model_services import ChatModel, Completion
-from ragdrop.ports.search_services import Tracer
+from ragdrop.ports.search_services import SpanFields, Tracer
 from ragdrop.ports.telemetry import Operation, QueryReport
 from ragdrop.query.pipeline import Observe, report_of
 from ragdrop.query.view import ResolveQueryView
-from ragdrop.resilience.timing import Timer, calls_so_far, in_one_context, noted_calls
+from ragdrop.resilience.timing import Timer, calls_so_far, in_one_context, noted_calls, traced
 from ragdrop.tenants.limits import DailyBudget
 
 logger = logging.getLogger(__name__)
@@ -296,6 +297,7 @@ class ObservedAsk:
         observe: Takes the report of every question, once.
         prices: By chat model, of a million tokens read and written.
         operation: What its reports are called.
+        tracer: Takes a span around each answer, with the id of its receipt.
         stopwatch: Seconds on a monotonic clock.
     """
 
@@ -307,6 +309,7 @@ class ObservedAsk:
         observe: Observe,
         prices: Mapping[str, tuple[float, float]],
         operation: Operation = "ask",
+        tracer: Tracer | None = None,
         stopwatch: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._ask = ask
@@ -314,6 +317,7 @@ class ObservedAsk:
         self._observe = observe
         self._prices = prices
         self._operation = operation
+        self._tracer = tracer
         self._stopwatch = stopwatch
 
     def __call__(self, question: Question, caller: Caller, deadline: Deadline) -> Answer:
@@ -321,10 +325,11 @@ class ObservedAsk:
         start_s = self._stopwatch()
         answer: Answer | None = None
         error: BaseException | None = None
-        with noted_calls() as calls:
+        with noted_calls() as calls, self._workflow() as note:
             try:
                 self._budget.check_tokens(caller.tenant)
                 answer = self._ask(question, caller, deadline)
+                note(_span_of_answer(answer))
             except BaseException as exc:
                 error = exc
                 raise
@@ -341,12 +346,14 @@ class ObservedAsk:
         found: Retrieval | None = None
         answer: Answer | None = None
         error: BaseException | None = None
-        with noted_calls() as calls:
+        with noted_calls() as calls, self._workflow() as note:
             try:
                 self._budget.check_tokens(caller.tenant)
                 for event in self._ask.stream(question, caller, deadline):
                     found = event.retrieval if isinstance(event, SourcesFound) else found
-                    answer = event if isinstance(event, Answer) else answer
+                    if isinstance(event, Answer):
+                        answer = event
+                        note(_span_of_answer(event))
                     yield event
             except GeneratorExit:
                 raise
@@ -355,6 +362,10 @@ class ObservedAsk:
                 raise
             finally:
                 self._report(question, caller, start_s, calls, found=found, answer=answer, error=error)
+
+    def _workflow(self) -> AbstractContextManager[Callable[[SpanFields], None]]:
+        fields = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": self._operation}
+        return traced(self._tracer, f"invoke_workflow {self._operation}", fields)
 
     def _report(
         self,
@@ -375,6 +386,11 @@ class ObservedAsk:
         if calls := [*question.calls, *calls]:
             report = replace(report, **spent(calls, self._prices))
         self._observe(report, question.query.text)
+
+
+def _span_of_answer(answer: Answer) -> SpanFields:
+    """The receipt by which an answer of a trace is found, and why it abstained."""
+    return {"ragdrop.receipt.id": answer.id, "ragdrop.abstain_reason": answer.abstain_reason}
 
 
 def _with_answer(report: QueryReport, answer: Answer) -> QueryReport:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, Vector
 from ragdrop.domain.deadlines import Deadline
@@ -125,8 +125,21 @@ class Metrics(Protocol):
         """Emit *values* by the names of `ports.telemetry.UNITS`, of *dependency* if they are of one."""
 
 
+SpanFields = Mapping[str, Any]
+"""Attributes of a span by their names; None is left out.  None of them has text of a question, answer or document."""
+
+
 class Tracer(Protocol):
     """Reports stages to a collector of traces; never fails a request."""
+
+    def span(
+        self, name: str, fields: SpanFields, *, client: bool = False, leaf: bool = False
+    ) -> AbstractContextManager[Callable[[SpanFields], None]]:
+        """A span around the block, below that of the block around it; yields what adds fields.
+
+        *client* is true for a request to a service, *leaf* where no span is below it; a leaf may end in any order.  Of
+        an error that ends it, `error.type` has the type alone.
+        """
 
     def stage(self, name: str) -> AbstractContextManager[None]:
         """A span of the request's trace for as long as the block runs; one that ends by an error says its type."""

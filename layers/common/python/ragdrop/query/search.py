@@ -45,7 +45,7 @@ from ragdrop.query.fusion import (
 from ragdrop.query.ranking import Judged, RankedDocument, above_noise, judged, rank, within_limit
 from ragdrop.query.understand import RankedFolders, RankFolders, ResolvedQuery, UnderstandQuery
 from ragdrop.query.view import ResolveQueryView, View
-from ragdrop.resilience.timing import Timer, run_in_parallel
+from ragdrop.resilience.timing import Timer, run_in_parallel, traced_search
 
 EmbedQuestion = Callable[[str, str, EmbeddingSpace, Deadline], Vector]
 """The vector of a question, as a tenant asks it, in an embedding space."""
@@ -110,12 +110,13 @@ class Search:
             DeadlineError: The time was used up.
             The errors of the view.
         """
-        view = self._resolve_view(query, caller, deadline, index)
-        try:
-            return self._once(view, query, caller, deadline)
-        except IndexMovedError:  # the cached item of the tenant was seconds old
-            self._understand.forget(caller.tenant)
-            return self._once(view, query, caller, deadline)
+        with traced_search(self._tracer, ",".join(query.vaults) or caller.tenant, query.limit):
+            view = self._resolve_view(query, caller, deadline, index)
+            try:
+                return self._once(view, query, caller, deadline)
+            except IndexMovedError:  # the cached item of the tenant was seconds old
+                self._understand.forget(caller.tenant)
+                return self._once(view, query, caller, deadline)
 
     def _once(self, view: View, query: Query, caller: Caller, deadline: Deadline) -> Retrieval:
         timer = Timer(self._tracer)

@@ -4,12 +4,12 @@ import contextvars
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import TypeVar
 
 from ragdrop.domain.models import ModelCall
-from ragdrop.ports.search_services import Tracer
+from ragdrop.ports.search_services import SpanFields, Tracer
 
 STAGES = ("embed", "retrieve", "registry", "links", "assemble")
 
@@ -31,6 +31,30 @@ class Timer:
                 yield
         finally:
             self.stages[name] = round(self.stages.get(name, 0.0) + (self._clock() - start) * 1_000, 3)
+
+
+@contextmanager
+def traced(
+    tracer: Tracer | None, name: str, fields: SpanFields, *, client: bool = False
+) -> Iterator[Callable[[SpanFields], None]]:
+    """A span of *tracer* around the block, if there is one; yields what adds fields.
+
+    >>> with traced(None, "retrieval team", {}) as note:
+    ...     note({"gen_ai.request.top_k": 3})
+    """
+    if tracer is None:
+        yield lambda _fields: None
+    else:
+        with tracer.span(name, fields, client=client) as note:
+            yield note
+
+
+def traced_search(
+    tracer: Tracer | None, source: str, limit: int | None
+) -> AbstractContextManager[Callable[[SpanFields], None]]:
+    """A span around a search in *source*, vaults or a tenant, for *limit* documents; None chooses by what is found."""
+    fields = {"gen_ai.operation.name": "retrieval", "gen_ai.provider.name": "ragdrop", "gen_ai.data_source.id": source}
+    return traced(tracer, f"retrieval {source}", {**fields, "gen_ai.request.top_k": limit}, client=True)
 
 
 A = TypeVar("A")

@@ -4,15 +4,19 @@ Dimensions are stage and dependency, never function, tenant, agent or path: each
 for.  Every value is also put by stage alone, so that one alarm covers all.  The line names its function.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import Any
 
 from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 
 from ragdrop.errors import ConfigurationError
+from ragdrop.ports.search_services import SpanFields
 from ragdrop.ports.telemetry import NAMESPACE, UNITS
 
 PREFIX = "ragdrop."
+_around: ContextVar[Any] = ContextVar("ragdrop_span", default=None)
 
 
 class EmfMetrics:
@@ -49,10 +53,10 @@ class NoMetrics:
 
 
 class OpenTelemetryTracer:
-    """A span `ragdrop.STAGE` for each stage, below the one that the layer makes for the request.
+    """Spans below the one that the layer makes for the request; a stage is a span `ragdrop.STAGE`.
 
-    No span is made the current one: a streamed answer continues in other threads than it began in, where the context of
-    OpenTelemetry could not be given back.
+    No span is made the current one of OpenTelemetry: a streamed answer continues in other threads than it began in,
+    where its context could not be given back.  Which span is around another one is known from a variable of ours.
 
     Raises ConfigurationError: the packages are not there.
     """
@@ -64,17 +68,40 @@ class OpenTelemetryTracer:
             raise ConfigurationError(
                 "TRACING is true, but OpenTelemetry is not there: give TracingLayerArn the layer that brings it"
             ) from exc
+        self._trace = trace
         self._tracer = trace.get_tracer("ragdrop")
         self._failed = trace.StatusCode.ERROR
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
+    def span(
+        self, name: str, fields: SpanFields, *, client: bool = False, leaf: bool = False
+    ) -> Iterator[Callable[[SpanFields], None]]:
         """A span from the beginning of the block to its end; of an error it has the type, never the message."""
-        span = self._tracer.start_span(f"{PREFIX}{name}")
+        around = _around.get()
+        span = self._tracer.start_span(
+            name,
+            context=None if around is None else self._trace.set_span_in_context(around),
+            kind=self._trace.SpanKind.CLIENT if client else self._trace.SpanKind.INTERNAL,
+            attributes=_known(fields),
+        )
+        token = None if leaf else _around.set(span)
         try:
-            yield
+            yield lambda more: span.set_attributes(_known(more))
         except BaseException as exc:
+            span.set_attribute("error.type", type(exc).__name__)
             span.set_status(self._failed, type(exc).__name__)
             raise
         finally:
+            if token is not None:
+                with suppress(ValueError):  # a generator that is closed from elsewhere has another context
+                    _around.reset(token)
             span.end()
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        with self.span(f"{PREFIX}{name}", {}):
+            yield
+
+
+def _known(fields: SpanFields) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
