@@ -185,6 +185,17 @@ def test_receipts_with_links_are_listed_by_id_in_pages_and_older_ones_are_not(re
     assert receipts.receipt(tenant, "a1", NOW_S) == first
 
 
+def test_a_receipt_that_its_owner_deletes_leaves_its_link(receipts: Receipts, tenant: str) -> None:
+    given = linked(tenant, "a1", None, "a.md")
+    receipts.put_receipt(given)
+
+    receipts.delete_receipt(given)
+
+    left, _ = receipts.chained_receipts(tenant, after="", before="~", limit=9, now_s=NOW_S)
+    assert [(each.link, each.purged, each.body) for each in left] == [(given.link, True, {})]
+    assert receipts.receipt(tenant, "a1", NOW_S) is None
+
+
 def test_a_purge_leaves_the_link_and_nothing_else(receipts: Receipts, tenant: str) -> None:
     given = linked(tenant, "a1", None, "a.md")
     receipts.put_receipt(given)
