@@ -228,7 +228,9 @@ def _check_line(
     report: FileReport, line: bytes, place: int, expected: tuple[bytes, ...], *, last: bool
 ) -> tuple[bytes, ...]:
     """Check a line behind those of the hashes *expected*; the hashes that the next one may name."""
-    said, found, record = line[_BODY:-1].partition(_RECORD)
+    end = line.find(_RECORD, _BODY)
+    record = memoryview(line)[end + len(_RECORD) : -1] if end >= 0 else None  # not copied: it is most of the line
+    said = line[_BODY:end]
     stated, computed = line[len(_HASH) : _BODY - 2], hashlib.sha256(said).hexdigest().encode()
     framed = line.startswith(_HASH) and line[_BODY - 2 : _BODY] == b'",' and line.endswith(b"}")
     altered = stated != computed or not framed
@@ -239,7 +241,7 @@ def _check_line(
     elif place > 1 and said[len(_PREVIOUS) : len(_PREVIOUS) + 64] not in expected:
         report.note(place, receipt, "lines before this one are missing, or are in another order")
     if link is not None:
-        _check_receipt(report, place, link, record if found else None, altered=altered)
+        _check_receipt(report, place, link, record, altered=altered)
     elif named and place > 1:
         report.note(place, receipt, NOT_ITS_OWN)
     if last or place == 1:
@@ -262,7 +264,7 @@ def _check_ends(report: FileReport, said: bytes, place: int, *, last: bool) -> N
             report.note(place, None, "the end of the file is missing")
 
 
-def _check_receipt(report: FileReport, place: int, link: _Link, record: bytes | None, *, altered: bool) -> None:
+def _check_receipt(report: FileReport, place: int, link: _Link, record: memoryview | None, *, altered: bool) -> None:
     report.receipts += 1
     report.purged += record is None
     content = link.content if record is None else hashlib.sha256(record).hexdigest().encode()
