@@ -223,7 +223,8 @@ class Registry(SearchableRegistry, Protocol):
     def claim(self, key: DocumentKey, seen: Head | None, claim: Claim) -> Head | None:
         """Take the next revision, if the head is still as *seen*; the new head (`pending`), or None.
 
-        What waits in a stage that was promoted is not taken: it goes live first.  The first revision of a document without a head is milliseconds since 1970, so that no number is used twice.
+        What waits in a stage that was promoted is not taken: it goes live first.  The first revision of a document
+        without a head is milliseconds since 1970, so that no number is used twice.
         """
 
     def retag(self, seen: Head, version_id: str, tag: str) -> bool:
