@@ -268,3 +268,23 @@ def test_a_plan_of_a_model_is_counted_like_every_call(world: World) -> None:
 
     with pytest.raises(RateLimitedError):
         ask(world, PUPPY)
+
+
+def test_german_questions_over_notes_need_no_word_for_notes(world: World) -> None:
+    for name, tags, status, cost in (("Amrum", "insel", "erledigt", 1350), ("Weimar", "stadt", "geplant", 400)):
+        world.put(
+            f"home/{name.lower()}.md", f"---\ntags: [{tags}]\nstatus: {status}\nkosten: {cost}\n---\n# {name}\nText."
+        )
+
+    asked = ("Welche Reisen sind geplant?", "Was kostet Amrum?", "Kosten aller erledigten Reisen")
+    found = [ask(world, each).table for each in asked]
+
+    assert [each and each.value for each in found] == ["Weimar", "1350", "1350"]
+
+
+def test_what_notes_do_not_state_is_refused(world: World) -> None:
+    world.put("home/amrum.md", "---\ntags: [insel]\nstatus: geplant\n---\n# Amrum\nText.")
+
+    asked = ("Welches Hotel haben wir auf Amrum?", "Was kostet Amrum?", "Wie viele Betten hat Amrum?")
+
+    assert [ask(world, each).table for each in asked] == [None, None, None]

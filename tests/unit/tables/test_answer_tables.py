@@ -234,3 +234,95 @@ def test_what_a_table_does_not_say_is_refused(name: str, question: str) -> None:
     found = answer(question, tables_in_text(ODD[name], f"{name}.csv"), TODAY)
 
     assert found is None or found.abstained
+
+
+LENT = """Pupil,Class,Item,Lent on,Returned,Deposit (£)
+Esme,7A,Violin,2024-09-07,2024-09-18,95.00
+Bilal,8C,Violin,2024-11-07,2024-12-19,95.00
+Bilal,8C,Racket,2024-11-11,,15.00
+"""
+NIGHTS = """Night,Target,Telescope,Eyepiece (mm),Time (min),pH
+2024-01-02,Saturn,8-inch Dobsonian,6,30,7.1
+2024-01-05,Orion Nebula,80 mm refractor,17,50,7.3
+2024-02-05,Orion Nebula,8-inch Dobsonian,17,20,7.5
+"""
+REPAIRS = """Object,Fixer,Minutes,Scratch (mm),Parts,Price per part (€)
+Lamp,Hugo,20,1,3,9.00
+Radio,Hugo,30,2,1,4.50
+Chair,Ines,40,4,2,2.00
+"""
+BOXES = """Box,Room,Contents,Weight (kg),Packed by,Label
+1,Kitchen,Plates,14.5,Mia,red
+2,Kitchen,Pots,11.0,Mia,
+3,Study,Books,22.3,Ole,blue
+"""
+TEAM = """Name,Department,Started,Item,Quantity
+Anja,Sales,2019-04-01,phone,1
+Ben,IT,2021-09-15,laptop,2
+Cem,IT,2018-01-02,laptop,3
+"""
+SALES = """Product,Mon,Fri,Sat,Returned
+Rye loaf,5,7,8,2
+Pretzel,9,4,6,1
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "value"),
+    [
+        (LENT, "How many things were borrowed in November 2024?", "2"),  # another word for lent
+        (LENT, "When did Esme bring the violin back?", "2024-09-18"),
+        (LENT, "How many violins did class 8C take?", "1"),  # a verb that says nothing
+        (NIGHTS, "How often did I use the 17 mm eyepiece?", "2"),  # a number with its unit
+        (NIGHTS, "How many nights did I observe the Orion Nebula?", "2"),  # the verb of the whole table
+        (NIGHTS, "average minutes with the 8-inch Dobsonian", "25 minute"),
+        (NIGHTS, "mean pH of the Orion Nebula", "7.4"),  # a short header
+        (TEAM, "average quantity in IT", "2.5"),  # a value that small letters would make say nothing
+        (TEAM, "Who started first?", "Cem"),
+        (TEAM, "How many laptops do we have?", "5"),
+        (SALES, "How many pretzels did we sell on Friday?", "4"),  # weekdays in long
+        (SALES, "How many rye loaves came back?", "2"),
+        (SALES, "what sold best on saturday?", "Rye loaf"),
+        (SALES, "total pieces sold on Monday", "14"),
+        (SALES, "difference between monday and saturday for rye loaves", "3"),
+        (BOXES, "How many boxes did Mia pack?", "2"),  # the first column numbers the rows
+        (BOXES, "Which box is the heaviest?", "3"),
+        (BOXES, "Which boxes have no label?", "2"),
+        (BOXES, "What is in box 3?", "Books"),
+        (LENT, "What has Bilal still got?", "Racket"),  # the one column of dates with a gap
+        (LENT, "What did Bilal borrow?", "Violin, Racket"),
+        (LENT, "How many things were returned?", "2"),  # the cells of the column that have a date
+        (REPAIRS, "Who fixed things for the most minutes in total?", "Hugo: 50 minute"),  # whoever fixes is a fixer
+        (REPAIRS, "How deep was the deepest scratch in mm?", "4 mm"),
+        (REPAIRS, "Most expensive object per part?", "Lamp"),
+    ],
+)
+def test_other_words_for_headers_and_values_are_understood(text: str, question: str, value: str) -> None:
+    found = answer(question, tables_in_text(text, "log.csv"), TODAY)
+
+    assert found is not None
+    assert (found.reason, found.value) == (None, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        (LENT, "How many violins did class 8C break?"),  # the headers say which verbs the table is about
+        (SALES, "How many pretzels did we bake on Friday?"),
+        (LENT, "What did Bilal break?"),
+        (BOXES, "Who brought the pots?"),
+        (BOXES, "Which boxes have no weight?"),
+        (BOXES, "What is still packed?"),
+        (LENT, "How many violins did Bilal play?"),
+        (REPAIRS, "Who donated the most parts?"),  # who: a column of people
+        (REPAIRS, "How much lamp did we use?"),  # a price is no quantity
+        (REPAIRS, "Who broke things for the most minutes in total?"),
+        (NIGHTS, "How many games did Saturn win?"),  # what is counted is not there
+        (NIGHTS, "How often did I use the 9 mm eyepiece of Ben?"),
+    ],
+)
+def test_a_verb_of_another_column_is_refused(text: str, question: str) -> None:
+    found = answer(question, tables_in_text(text, "log.csv"), TODAY)
+
+    assert found is not None
+    assert found.abstained

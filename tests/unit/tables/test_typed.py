@@ -43,6 +43,20 @@ def test_numbers_are_read_by_the_habits_of_their_column(cells: list[str], value:
     assert table.columns[1].value(0) == value
 
 
+@pytest.mark.parametrize("cells", [("L-1001", "L-1002"), ("M13", "M31")])
+def test_a_letter_before_digits_names_something(cells: tuple[str, ...]) -> None:
+    table = csv("sample,n\n" + "".join(f"{cell},1\n" for cell in cells))
+
+    assert table.columns[0].kind == "text"
+
+
+@pytest.mark.parametrize(
+    ("header", "unit"), [("Cargo (t)", "tonne"), ("Lead (µg/l)", "µg/l"), ("Fläche (m²)", "m²"), ("Week", "")]
+)
+def test_a_header_states_its_unit(header: str, unit: str) -> None:
+    assert csv(f"name;{header}\na;1\nb;2\n").columns[1].unit == unit
+
+
 def test_a_column_whose_decimals_nothing_shows_follows_its_neighbours() -> None:
     table = csv("meter;price\n28.692;0,30\n29.113;0,28\n")
 

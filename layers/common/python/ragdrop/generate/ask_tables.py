@@ -113,6 +113,10 @@ class AskTables:
             size=100, ttl_s=CACHED_S
         )
 
+        self._made = BoundedCache[tuple[str, bool, int, DocumentKey], tuple[Sequence[_Listed], TypedTable]](
+            size=20, ttl_s=CACHED_S
+        )
+
     def __call__(self, question: Question, caller: Caller, retrieval: Retrieval, deadline: Deadline) -> Answer | None:
         """The answer out of a table; None where the tables do not say, or the question is for no table.
 
@@ -138,9 +142,10 @@ class AskTables:
             for table in self._of(*place):
                 owners[id(table)] = place
                 tables.append(table)
-        notes = list(listed.values()) if listed and _is_of_documents(asked.text, listed.values()) else []
+        whole = _is_of_documents(asked.text, listed.values())
+        notes = [each for each in listed.values() if each.facts and (whole or each.facts.tags or each.facts.attributes)]
         if notes:
-            tables.append(_documents_table(notes))
+            tables.append(self._documents(notes, caller.tenant, whole=whole))
         given, planned_by = answer_from_tables(asked.text, tables, self._today(asked)), None
         if given is None or given.table is None:
             if given is None or question.answer_anyway or not _is_of_tables(given, read, asked.text, retrieval):
@@ -170,6 +175,15 @@ class AskTables:
         if self._propose is None:
             return None
         return self._propose(question.query.text, near, self._today(question.query), deadline, question.model)
+
+    def _documents(self, notes: Sequence[_Listed], tenant: str, *, whole: bool) -> TypedTable:
+        """The table of documents; made again where other documents are to be read than before."""
+        place, now_s = (tenant, whole, len(notes), notes[0].key), self._clock()
+        cached = self._made.get(place, now_s=now_s)
+        if cached is None or cached[0] != notes:
+            cached = notes, _documents_table(notes, whole=whole)
+            self._made.put(place, cached, now_s=now_s)
+        return cached[1]
 
     def _today(self, query: Query) -> date:
         return datetime.fromtimestamp(seconds_of(query.as_of or "") or self._clock(), UTC).date()
@@ -330,13 +344,14 @@ def _is_of_documents(question: str, listed: Iterable[_Listed]) -> bool:
     return not names.isdisjoint(asked_words(question))
 
 
-def _documents_table(listed: Sequence[_Listed]) -> TypedTable:
-    """The table of a vault's documents: what they state of themselves."""
+def _documents_table(listed: Sequence[_Listed], *, whole: bool) -> TypedTable:
+    """The table of a vault's documents: what they state of themselves; unless *whole*, without what any of them has."""
     records = []
     for each in listed:
         facts = each.facts
         if facts is None:
             continue
+        own = {"title": facts.title, "tags": ", ".join(facts.tags), **facts.attributes}
         stated = {
             "title": facts.title,
             "path": each.key.path,
@@ -348,7 +363,7 @@ def _documents_table(listed: Sequence[_Listed]) -> TypedTable:
             "promotion": facts.promotion_level,
             **facts.attributes,
         }
-        records.append({name: value for name, value in stated.items() if value})
+        records.append({name: value for name, value in (stated if whole else own).items() if value})
     return table_of_records(records, DOCUMENTS)
 
 

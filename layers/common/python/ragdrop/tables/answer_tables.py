@@ -10,6 +10,7 @@ from decimal import Decimal
 from ragdrop.tables.asked import read_question
 from ragdrop.tables.match_table import Mismatch, PlanCandidate, match_table
 from ragdrop.tables.plans import Plan, PlanResult, Refusal, RefusedPlanError, run_plan, shown_number
+from ragdrop.tables.table_words import numbers_its_rows
 from ragdrop.tables.typed import TypedTable
 
 MAX_CELLS = 1_000  # that an answer names; the range says the rest
@@ -126,7 +127,8 @@ def _answers(table: TypedTable, candidates: Sequence[PlanCandidate]) -> list[Tab
 
 def _is_one(column: int | None, table: TypedTable) -> bool:
     """Whether a list of this column is one number too many: which of them was meant is open."""
-    return column is not None and table.columns[column].kind in {"number", "amount", "duration", "boolean"}
+    is_number = column is not None and table.columns[column].kind in {"number", "amount", "duration", "boolean"}
+    return is_number and not (column == 0 and numbers_its_rows(table))
 
 
 def answer_of_plan(plan: Plan, table: TypedTable, result: PlanResult) -> TableAnswer:

@@ -74,7 +74,7 @@ def unit_in(name: str) -> str:
     """
     found = [*re.findall(r"[(\[]([^()\[\]]{1,15})[)\]]", name), *re.findall(r"(?:\bin|/|,)\s+(\S{1,10})$", name)]
     plain = name.replace("_", " ").split()
-    if name.casefold() in {"year", "jahr"}:  # a date, not a duration
+    if name.casefold() in {"year", "jahr", "month", "week", "day"}:  # a date, not a duration
         return ""
     money = [word for word in plain if unit_name(word) in CURRENCIES.values()]
     for text in [
@@ -117,7 +117,7 @@ def unit_factor(unit: str, other: str) -> Decimal | None:
     >>> unit_factor("h", "s"), unit_factor("m", "km"), unit_factor("kg", "km")
     (Decimal('3600'), Decimal('0.001'), None)
     """
-    if unit == other:
+    if unit == other or (unit, other) == ("lb", "GBP"):  # pounds
         return Decimal(1)
     mine, its = _SIZES.get(unit), _SIZES.get(other)
     return Decimal(mine[1]) / Decimal(its[1]) if mine and its and mine[0] == its[0] else None
@@ -137,6 +137,7 @@ def unit_name(text: str) -> str:
     ('km', 'EUR', 'EUR', '')
     """
     text = text.strip().strip(".").casefold() if text.strip() not in {"fr.", "Fr."} else "fr."
+    text = text.replace("\u03bc", "\u00b5")  # the letter mu, which small letters make of the sign of micro
     own = {
         "kwh": "kWh",
         "kilowattstunden": "kWh",

@@ -12,9 +12,30 @@ from ragdrop.tables.asked import Bound, Moment, Period
 from ragdrop.tables.cell_values import DAY_S, MONTH_NUMBERS, unit_factor, unit_name
 from ragdrop.tables.match_words import WHICH, WordMatcher
 from ragdrop.tables.plans import WEEKDAYS, RefusedPlanError, RowFilter, days_between
-from ragdrop.tables.table_words import NUMBERS, is_year
-from ragdrop.tables.vocabulary import CLOSED, FILLERS, OPEN_WORDS, PARTS, WEEKDAY_WORDS, number_of
+from ragdrop.tables.table_words import NUMBERS, is_year, says_verb
+from ragdrop.tables.vocabulary import (
+    AUXILIARIES,
+    CLOSED,
+    CONCEPTS,
+    DUE,
+    ENDS,
+    FILLERS,
+    HEADERS,
+    LIGHT,
+    LIGHT_VERBS,
+    MEASURED_VERBS,
+    OPEN_WORDS,
+    PARTICIPLE,
+    PARTS,
+    PAYS,
+    SEEN_VERBS,
+    SUBJECTS,
+    WEEKDAY_WORDS,
+    german_root,
+    number_of,
+)
 
+_STILL = frozenset({"got", "have", "has", "out", "missing", "da", "weg"})
 _SOLD_OUT = re.compile(r"(?<!\S)(?:sold out|out of stock|ausverkauft|vergriffen)(?!\S)")
 
 
@@ -31,6 +52,9 @@ class ConditionMatcher(WordMatcher):
             if number is None and self._is_measured(named.start, named.column):
                 number, place = number_of(self.asked.words[named.start - 2]), named.start
                 self.found.used.update((named.start - 2, named.start - 1))
+            if number is None and named.start and not column.unit and self._free(named.start - 1, named.start):
+                number, place = number_of(self.asked.words[named.start - 1]), named.start  # `5 stars`
+                self.found.used.update({named.start - 1} if number is not None else ())
             before = " ".join(self.asked.words[max(named.start - 2, 0) : named.start])
             if number is None and re.search(r"(?:^| )(?:no|kein|keine|keinen|out of)$", before):
                 number, place = Decimal(0), named.start
@@ -51,10 +75,28 @@ class ConditionMatcher(WordMatcher):
         """Columns of dates that `not` stands before: bugs that are not closed have an empty cell there."""
         for named in list(self.found.named):
             column = self.table.columns[named.column]
-            if column.kind == "date" and self._is_negated(named.start):
+            before = self.asked.words[named.start - 1] if named.start and column.kind == "text" else ""
+            is_without = before in {"no", "without", "kein", "ohne"}
+            if before == "still" or (is_without and column.missing not in column.keys):
+                raise RefusedPlanError("no_value")
+            if is_without or (column.kind == "date" and self._is_negated(named.start)):
                 said = RowFilter(named.column, f"{column.name} is empty", frozenset({column.missing}))
                 self.found.filters.append((named.start, [said]))
                 self.found.named.remove(named)
+        self._still()
+
+    def _still(self) -> None:
+        """What `has Anna still got`: the one column of dates with empty cells has none."""
+        words = self.asked.words
+        at = next((at for at, word in enumerate(words[:-1], start=1) if word in {"still", "noch"}), 0)
+        if not at or not self._free(at, at + 1) or words[at] not in _STILL:
+            return
+        columns = [each for each in range(len(self.table.columns)) if self._may_be_empty(each)]
+        columns = [each for each in columns if self.table.columns[each].kind == "date"]
+        if len(columns) != 1:
+            raise RefusedPlanError("no_column")
+        column = self.table.columns[columns[0]]
+        self._add(at, at + 1, [RowFilter(columns[0], f"{column.name} is empty", frozenset({column.missing}))], 2.0)
 
     def _open(self) -> None:
         """What was not paid, done or returned yet, by the one column that says so: `open`, `unpaid`."""
@@ -137,7 +179,7 @@ class ConditionMatcher(WordMatcher):
 
     def _bound_columns(self, bound: Bound) -> list[int]:
         """The columns that a bound may be about: by unit, by a header right behind or before it, by its adjective."""
-        numeric = [at for at, column in enumerate(self.table.columns) if column.kind in NUMBERS]
+        numeric = sorted(self.vocabulary.numeric)
         if bound.unit:
             numeric = [at for at in numeric if unit_factor(bound.unit, self.table.columns[at].own_unit) is not None]
             same = [at for at in numeric if self.table.columns[at].unit == bound.unit]
@@ -176,7 +218,8 @@ class ConditionMatcher(WordMatcher):
         signs = (">" if bound.strict else ">=", "<" if bound.strict else "<=")
         ends = ((signs[0], bound.low), (signs[1], bound.high))
         shown = " and ".join(f"{column.name} {sign} {end}" for sign, end in ends if end is not None)
-        return RowFilter(at, f"{shown} {bound.unit}".strip(), None, first, last)
+        unit = column.unit if bound.unit == "lb" else bound.unit
+        return RowFilter(at, f"{shown} {unit}".strip(), None, first, last)
 
     def _periods(self) -> None:
         periods = list(self.asked.periods)
@@ -314,6 +357,104 @@ class ConditionMatcher(WordMatcher):
         if columns:
             self._name(columns, period.start, period.end, 3.0)
         return bool(columns)
+
+    def _is_small(self, at: int) -> bool:
+        """Whether a word needs no place in a plan."""
+        word = self.asked.words[at]
+        if word in LIGHT_VERBS and self.found.filters and self._asks_column():
+            return True
+        if word in SEEN_VERBS and self.found.filters:
+            return True
+        if word in MEASURED_VERBS and any(self.table.columns[each.column].kind in NUMBERS for each in self.found.named):
+            return True
+        each, found = self.asked.stems[at], self.found
+        says = any(says_verb(column.name) for column in self.table.columns)
+        if each in ENDS and not says:
+            return True
+        if at in found.used or self._is_filler(at) or len(word) < 2 or each in self._nouns():
+            return not (word.endswith("ed") and self.asked.wants == "when" and at not in found.used)
+        if self._names_documents(at):
+            return True
+        is_sure = bool(found.named or found.filters or self.asked.periods)
+        is_quantity = each in CONCEPTS["quantity"] and self.vocabulary.is_cross
+        return is_sure and (each in LIGHT or is_quantity or self._is_free_verb(at, says=says))
+
+    def _names_documents(self, at: int) -> bool:
+        """Whether a word is what the documents of a vault are, of which something but their title is asked."""
+        asked, columns = self.asked, self.table.columns
+        stated = {each.column for _, options in self.found.filters for each in options}
+        stated = {
+            each for each in stated if columns[each].kind == "text" and columns[each].name not in {"title", "path"}
+        }
+        first = at  # of `which history books` the adjective
+        while first and first - 1 in self.found.used - asked.used:
+            first -= 1
+        is_noun = at == asked.fold_end > 0 or asked.words[max(first - 1, 0)] in {
+            *WHICH,
+            "aller",
+            "allen",
+            "alle",
+            "all",
+        }
+        return not self.table.path and is_noun and bool(stated)
+
+    def _is_free_verb(self, at: int, *, says: bool) -> bool:
+        """Whether a word is the verb of what is asked, and no column *says* which verb the table is about.
+
+        `What flag does Anna sail under`: behind `does` and its subject; in German a participle that ends the question.
+        """
+        asked = self.asked
+        counts = asked.fold in {"count", "distinct"} and asked.fold_end in self.found.used
+        if (says and not asked.bounds) or (counts and (self._has_measure() or not self.found.filters)):
+            return False
+        if not (counts or asked.bounds or asked.superlative or self._requested()):
+            return False
+        if asked.root is german_root:
+            is_ours = not counts or not {"wir", "ich"}.isdisjoint(asked.words)
+            return is_ours and at == len(asked.words) - 1 and PARTICIPLE.fullmatch(asked.words[at]) is not None
+        begins = next((place for place, word in enumerate(asked.words) if word in AUXILIARIES), at)
+        is_ours = asked.words[at - 1] in SUBJECTS  # Anna may do other things with them than the table says
+        is_subject = is_ours or (not counts and at - 1 in self.found.used and at - 1 not in asked.used)
+        return begins + 1 < at and is_subject
+
+    def _is_of_things(self) -> bool:
+        """Whether `how much` is asked of a thing, without a word of money or measure: `how much butter did we use`."""
+        asked, measures = self.asked, {each.column for each in self.found.named} | self.found.measures
+        at = 2 if asked.words[0] == "how" else len(asked.words)
+        is_thing = any(start == at for start, _ in self.found.filters) and not measures
+        return is_thing and any(each in LIGHT and each not in PAYS for each in asked.stems[at + 1 :])
+
+    def _by_concept(self) -> list[int]:
+        """The columns of `who`, `when` and the like; one that says more, as `Packed by` and `Due`, only if named."""
+        named = {each.column for each in self.found.named}
+        found = [at for name in self.asked.concepts for at in self.vocabulary.of_concept(name)]
+        says = {at for at in found if not DUE.isdisjoint(self.vocabulary.headers[at])}
+        if "person" in self.asked.concepts:
+            headers, first = self.vocabulary.headers, self.table.label
+            does = {at for at in found if at != first and HEADERS["person"].isdisjoint(headers[at])}  # as Fixer
+            says |= does | {at for at in found if says_verb(self.table.columns[at].name)}
+        return [at for at in found if at not in says or at in named]
+
+    def _asks_column(self) -> bool:
+        """Whether the question names the column that it asks for: `which rack`, or `where` of a table of places."""
+        if self.asked.wants == "where":
+            return len(self.vocabulary.of_concept("place")) == 1
+        return any(self.asked.words[max(each.start - 1, 0)] in WHICH for each in self.found.named)
+
+    def _has_measure(self) -> bool:
+        named = {each.column for each in self.found.named} | self.found.measures
+        return any(self.table.columns[at].kind in NUMBERS for at in named)
+
+    def _requested(self) -> list[int]:
+        """The columns named that are not numbers: the one behind `which` alone, else the first one named first."""
+        kinds = {"text"} if self.asked.wants == "who" else {"text", "date"}
+        numbered = self.vocabulary.numbered
+        named = sorted(
+            (each for each in self.found.named if each.weight > 1), key=lambda each: (-each.weight, each.start)
+        )
+        named = [each for each in named if each.column in numbered or self.table.columns[each.column].kind in kinds]
+        behind = [each for each in named if self.asked.words[max(each.start - 1, 0)] in WHICH]
+        return [each.column for each in behind or named]
 
 
 def _whole(end: Decimal | None, *, up: bool, strict: bool) -> int | None:

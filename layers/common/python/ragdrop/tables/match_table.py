@@ -6,14 +6,15 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from groundcheck.sentences import STOP_WORDS
 from ragdrop.tables.asked import Asked
 from ragdrop.tables.cell_values import unit_name
 from ragdrop.tables.match_conditions import ConditionMatcher
 from ragdrop.tables.match_words import WHICH
 from ragdrop.tables.plans import Operation, Part, Plan, Refusal, RefusedPlanError, RowFilter
-from ragdrop.tables.table_words import NUMBERS, comes_and_goes, has_repeats, is_additive, is_year, numbers_its_rows
+from ragdrop.tables.table_words import NUMBERS, comes_and_goes, has_repeats, is_additive, is_year
 from ragdrop.tables.typed import TypedTable
-from ragdrop.tables.vocabulary import BORN, FILLERS, LIGHT_VERBS, MEASURED_VERBS, PAYS, RANKED, SEEN_VERBS
+from ragdrop.tables.vocabulary import AUXILIARIES, BORN, PAYS, RANKED
 
 _RANKS = frozenset({"year", "jahr", "number", "rank", "place", "pos", "position"})
 _FOLDS = frozenset({"sum", "mean", "median"})
@@ -104,27 +105,10 @@ class _Matcher(ConditionMatcher):
         self._bounds()
         self._periods()
 
-    def _is_small(self, at: int) -> bool:
-        """Whether a word needs no place in a plan."""
-        word = self.asked.words[at]
-        if word in LIGHT_VERBS and self.found.filters and self._asks_column():
-            return True
-        if word in SEEN_VERBS and self.found.filters:
-            return True
-        if word in MEASURED_VERBS and any(self.table.columns[each.column].kind in NUMBERS for each in self.found.named):
-            return True
-        is_filler = word in FILLERS and at not in self.asked.upper
-        return at in self.found.used or is_filler or len(word) < 2 or self.asked.stems[at] in self._nouns()
-
-    def _asks_column(self) -> bool:
-        """Whether the question names the column that it asks for: `which rack`, or `where` of a table of places."""
-        if self.asked.wants == "where":
-            return len(self.vocabulary.of_concept("place")) == 1
-        return any(self.asked.words[max(each.start - 1, 0)] in WHICH for each in self.found.named)
-
     def _uses_all(self, plan: Plan) -> bool:
         """Whether a plan uses every column that the question names, but for what names the rows."""
-        read = {plan.column, plan.group, plan.order, *(each.column for each in (*plan.filters, *(plan.minus or ())))}
+        read = {plan.column, plan.minus_column, plan.group, plan.order}
+        read |= {each.column for each in (*plan.filters, *(plan.minus or ()))}
         label = {self.table.label, self._first_text()}
         dates = {at for at, column in enumerate(self.table.columns) if column.kind == "date"}
         names = {
@@ -138,8 +122,14 @@ class _Matcher(ConditionMatcher):
             and self.table.columns[each.column].kind == "text"
         }
         is_list = plan.operation == "list" and self.asked.wants in {"which", "who"} and plan.column in label
-        ids = {0} if numbers_its_rows(self.table) else set()
-        free = label | names | behind | ids | (dates if plan.operation == "count" or is_list else set())
+        is_list |= self.asked.words[0] == "what" and not AUXILIARIES.isdisjoint(self.asked.words[1:2])
+        free = (
+            label
+            | names
+            | behind
+            | self.vocabulary.numbered
+            | (dates if plan.operation == "count" or is_list else set())
+        )
         if self.asked.first is not None and plan.first != self.asked.first:
             return False
         return all(not needed.isdisjoint(read | free) for needed in self.found.needs)
@@ -196,6 +186,11 @@ class _Matcher(ConditionMatcher):
             for one, other in itertools.combinations(chosen, 2)
             if one.column == other.column and one != other
         ]
+        numbers = list(
+            dict.fromkeys(each.column for each in self.found.named if each.column in self.vocabulary.numeric)
+        )
+        if not pairs and len(numbers) == 2:
+            yield Plan("sum", tuple(chosen), numbers[0], minus=tuple(chosen), minus_column=numbers[1])
         if len(pairs) != 1:
             return
         one, other = pairs[0]
@@ -218,6 +213,8 @@ class _Matcher(ConditionMatcher):
             raise RefusedPlanError("no_value")
         elif asked.fold in _FOLDS:
             yield from (Plan(asked.fold, filters, column) for column in self._measures())  # type: ignore[arg-type]
+        elif asked.wants == "how much" and self._is_of_things():
+            raise RefusedPlanError("no_column")
         elif asked.wants == "how much" or (asked.wants == "what" and not PAYS.isdisjoint(asked.stems)):
             yield from (Plan("sum", filters, column) for column in self._measures())
         else:
@@ -258,7 +255,7 @@ class _Matcher(ConditionMatcher):
         least, concepts = asked.superlative or (False, ())
         filtered = {each.column for each in filters}
         requested = [each for each in self._requested() if each not in filtered]
-        requested = requested or [at for name in asked.concepts for at in self.vocabulary.of_concept(name)][:1]
+        requested = requested or self._by_concept()[:1]
         counted = [each.column for each in self.found.named if each.start == asked.superlative_end]
         groups = [at for at in requested if at not in counted] or requested
         repeats = [at for at in groups if table.columns[at].distinct < len(table.rows)]
@@ -276,7 +273,8 @@ class _Matcher(ConditionMatcher):
             said = asked.words[asked.superlative_end - 1]
             if said in {"best", "worst"} and not RANKED.isdisjoint(self.vocabulary.spoken[measure]):
                 raise RefusedPlanError("ambiguous")
-            if (concepts, table.columns[measure].kind) in {(("age",), "date"), (("speed",), "duration")}:
+            is_born = concepts == ("age",) and is_year(table.columns[measure])
+            if is_born or (concepts, table.columns[measure].kind) in {(("age",), "date"), (("speed",), "duration")}:
                 least = not least
             names = [at for at in requested if at != measure]
             if self.part is not None and is_additive(table, measure):
@@ -291,24 +289,20 @@ class _Matcher(ConditionMatcher):
             else:
                 yield Plan("list", filters, self._shown(names, measure), order=measure, ascending=least, first=first)
 
-    def _has_measure(self) -> bool:
-        named = {each.column for each in self.found.named} | self.found.measures
-        return any(self.table.columns[at].kind in NUMBERS for at in named)
-
     def _ordered_by(self, concepts: tuple[str, ...]) -> list[int]:
         """The columns that a superlative may mean."""
-        table = self.table
         order = [at for name in concepts for at in self.vocabulary.of_concept(name)]
         instead = {"age": "date", "speed": "duration"}.get(" ".join(concepts))
         order = order or (self.vocabulary.of_concept(instead) if instead else [])
         if concepts == ("age",) and self.table.label in self.vocabulary.of_concept("person"):
             order = [at for at in order if not BORN.isdisjoint(self.vocabulary.spoken[at])]
+        if concepts == ("age",) and not order:
+            order = [at for at in self.vocabulary.numeric if is_year(self.table.columns[at])]
+        order = order or [at for at in self.vocabulary.numeric if self._is_named_in(at, concepts)]
         if concepts and not order:
             raise RefusedPlanError("no_column")
         named = [
-            each.column
-            for each in self.found.named
-            if table.columns[each.column].kind in NUMBERS or each.column in order
+            each.column for each in self.found.named if each.column in self.vocabulary.numeric or each.column in order
         ]
         both = [at for at in order if at in named]
         options = list(dict.fromkeys(both or order or named or self._measures()))
@@ -336,11 +330,12 @@ class _Matcher(ConditionMatcher):
         before = [each for each in self.found.named if each.column in names and each.end < asked.superlative_end]
         if before and not self._is_worded():
             return False  # `dish with the most calories`
-        asks = is_next or (is_bare and not names)
+        is_subject = asked.superlative_end == 3 and asked.words[0] == "what" and asked.words[1] not in STOP_WORDS
+        asks = not is_subject and (is_next or (is_bare and not names))  # `what sold best` is a thing
         return by_concept or asked.wants == "how much" or (asked.wants == "what" and asks)
 
     def _shown(self, requested: Sequence[int], measure: int) -> int | None:
-        by_concept = [at for name in self.asked.concepts for at in self.vocabulary.of_concept(name) if at != measure]
+        by_concept = [at for at in self._by_concept() if at != measure]
         if self.asked.wants == "who" and not (by_concept or requested):
             raise RefusedPlanError("no_column")
         first = requested[:1] if self.asked.wants == "who" else by_concept[:1]
@@ -350,9 +345,10 @@ class _Matcher(ConditionMatcher):
         """The columns of numbers right behind `how many`."""
         near = [each.column for each in self.found.named if 0 <= each.start - self.asked.fold_end <= 1]
         columns = self.table.columns
-        found = [at for at in near if columns[at].kind in NUMBERS and not is_year(columns[at])]
-        unit = unit_name(" ".join(self.asked.words[self.asked.fold_end : self.asked.fold_end + 1]))
-        others = [each.column for each in self.found.named if columns[each.column].kind in NUMBERS]
+        found = [at for at in near if at in self.vocabulary.numeric and not is_year(columns[at])]
+        end = self.asked.fold_end
+        unit = unit_name(self.asked.words[end]) if end < len(self.asked.words) else ""
+        others = [each.column for each in self.found.named if each.column in self.vocabulary.numeric]
         return found or [at for at in others if unit and self.vocabulary.has_unit(at, unit)]
 
     def _counts(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
@@ -361,10 +357,9 @@ class _Matcher(ConditionMatcher):
         filtered = {each.column for each in filters}
         numeric = [at for at in self._counted() if at not in filtered]
         stocked = {each.column for each in self.found.named} & set(self.vocabulary.of_concept("quantity"))
-        quantities = [at for at in self.vocabulary.of_concept("quantity") if self.table.columns[at].kind == "number"]
-        if self.asked.fold_end in {at for at, _ in self.found.filters} and len(quantities) == 1:
-            stocked |= set(quantities)  # `how many chairs`: of each row so many
         numeric = numeric or sorted(stocked - filtered)
+        if not numeric and any(start == self.asked.fold_end for start, _ in self.found.filters):
+            numeric = self._how_many_of(filtered)
         texts = [each.column for each in behind if self.table.columns[each.column].kind in {"text", "date"}]
         if self.asked.fold == "distinct":
             yield from (Plan("distinct", filters, column) for column in texts[:1] if column not in filtered)
@@ -381,11 +376,18 @@ class _Matcher(ConditionMatcher):
             ]
             if any(each.column == self.table.label and each.keys and not each.negated for each in filters):
                 label = self.table.columns[self.table.label or 0]
-                if label.distinct == len(self.table.rows):
+                if label.distinct >= len(self.table.rows):
                     raise RefusedPlanError("no_column")  # one thing is not counted: what it has so many of is
             if not others or any(at in names or self.table.columns[at].kind == "date" for at in others):
                 yield Plan("count", filters)
             yield from (Plan("distinct", filters, column) for column in others[:1])
+
+    def _how_many_of(self, filtered: set[int]) -> list[int]:
+        """Of `how many rolls were sold on friday`, the numbers that are named or meant, or of how much there is."""
+        numeric = sorted(self.vocabulary.numeric - filtered)
+        named = [each.column for each in self.found.named if each.column in numeric]
+        meant = [at for at in numeric if at in self.found.measures and self.table.columns[at].kind == "number"]
+        return named or meant or [at for at in self.vocabulary.of_concept("quantity") if at in numeric]
 
     def _is_titled_by(self, at: int) -> bool:
         """Whether the table's name has a column's header: then its rows are what the header says."""
@@ -412,9 +414,9 @@ class _Matcher(ConditionMatcher):
         """The columns that a list may show, those that are likely to be meant first; none without any."""
         asked, table = self.asked, self.table
         named = [each.column for each in self.found.named]
-        numeric = [at for at in named if table.columns[at].kind in NUMBERS]
+        numeric = [at for at in named if at in self.vocabulary.numeric]
         requested = [at for at in self._requested() if at not in filtered]
-        by_concept = [at for name in asked.concepts for at in self.vocabulary.of_concept(name)]
+        by_concept = self._by_concept()
         years = [at for at in numeric if is_year(table.columns[at])] if asked.wants == "when" else []
         measured = [at for at in self.found.measures if table.columns[at].kind in NUMBERS]
         rows = [at for at in (table.row_name, table.label) if at is not None][:1]
@@ -430,10 +432,16 @@ class _Matcher(ConditionMatcher):
         elif asked.wants == "list":
             found = [requested, numeric, by_concept, rows]
         elif self._is_worded():
-            others = rows if self._asks_what_rows() and not filtered & {*rows, table.label} else []
+            does = asked.words[0] == "what" and not AUXILIARIES.isdisjoint(asked.words[1:2]) and bool(filtered)
+            is_rows = (does or self._asks_what_rows()) and not filtered & {*rows, table.label}
+            others = rows if is_rows else []
+            if does:
+                requested = [at for at in requested if table.columns[at].kind != "date"]  # of the verb
+                others = others or [at for at in self.vocabulary.of_concept("thing") if at not in filtered][:1]
             found = [numeric, measured, requested, by_concept, others]
         else:
-            amounts = [at for at, column in enumerate(table.columns) if column.kind == "amount"]
+            amounts = [at for at, column in enumerate(table.columns) if column.kind == "amount" and at not in filtered]
+            numeric = [at for at in numeric if at not in filtered]  # `wines under 20 pounds`
             found = [numeric, requested, measured, amounts if len(amounts) == 1 else [], rows]
         return [each for each in (years, *found) if each]
 
@@ -442,20 +450,10 @@ class _Matcher(ConditionMatcher):
         asking = {"what", "how", "was", "wie", "when", "wann", "where", "wo", "who", "wer", "list", "show", "zeige"}
         return not words.isdisjoint(asking | WHICH)
 
-    def _requested(self) -> list[int]:
-        """The columns named that are not numbers: the one behind `which` alone, else the first one named first."""
-        kinds = {"text"} if self.asked.wants == "who" else {"text", "date"}
-        named = sorted(
-            (each for each in self.found.named if each.weight > 1), key=lambda each: (-each.weight, each.start)
-        )
-        named = [each for each in named if self.table.columns[each.column].kind in kinds]
-        behind = [each for each in named if self.asked.words[max(each.start - 1, 0)] in WHICH]
-        return [each.column for each in behind or named]
-
     def _measures(self, but: int | None = None) -> list[int]:
         """The columns that may be folded: named, meant by a word, or the only one; ambiguous ones all."""
         table = self.table
-        numeric = [at for at, column in enumerate(table.columns) if column.kind in NUMBERS and at != but]
+        numeric = sorted(self.vocabulary.numeric - {but})
         named = [each for each in self.found.named if each.column in numeric]
         means = [each.column for each in named if "average" in self.vocabulary.headers[each.column]]
         if self.asked.fold == "mean" and len(means) == 1:

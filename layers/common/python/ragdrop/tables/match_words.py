@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from groundcheck.sentences import STOP_WORDS
 from ragdrop.tables.asked import Asked
 from ragdrop.tables.cell_values import unit_name
 from ragdrop.tables.plans import Part, RowFilter
 from ragdrop.tables.table_words import SMALL, table_words
 from ragdrop.tables.typed import MAX_INDEXED, TypedTable
-from ragdrop.tables.vocabulary import ARTICLES, CONCEPTS, FILLERS, NOUNS, VERBS, WEEKDAY_WORDS, english_root
+from ragdrop.tables.vocabulary import (
+    ARTICLES,
+    CONCEPTS,
+    FILLERS,
+    MEASURED_IN,
+    NOUNS,
+    STATES,
+    VERBS,
+    WEEKDAY_WORDS,
+    english_root,
+)
 
 MAX_WORDS = 6  # of a value that a question names
 _SPENDS = frozenset(map(english_root, ("spend", "spent")))
@@ -62,15 +73,14 @@ class WordMatcher:
             for at in range(len(asked.words) - size + 1):
                 if not self._free(at, at + size) or (size == 1 and not self._may_be_value(at)):
                     continue
-                if {asked.words[at], asked.words[at + size - 1]} <= FILLERS and not asked.upper & {
-                    *range(at, at + size)
-                }:
+                if self._is_filler(at) and self._is_filler(at + size - 1):
                     continue
                 phrase = " ".join(asked.stems[at : at + size])
                 options = [
                     self._equal(at, column, codes)
-                    for column, codes in self._codes(phrase)
+                    for column, found in self._codes(phrase)
                     if not self._is_header(at, at + size, column)
+                    and (codes := [code for code in found if self._is_form(at + size - 1, column, code)])
                 ]
                 if options:
                     self._add(at, at + size, options, 3.0 * size)
@@ -81,14 +91,22 @@ class WordMatcher:
             text.casefold() == word for column in self.table.columns for text in column.texts[:MAX_INDEXED]
         ):
             return False  # `delay` is the column, not the value `delayed`
-        is_filler = word in FILLERS and at not in self.asked.upper
-        return not is_filler and all(word != column.name.casefold() for column in self.table.columns)
+        return not self._is_filler(at) and all(word != column.name.casefold() for column in self.table.columns)
 
     def _codes(self, phrase: str) -> Iterator[tuple[int, list[int]]]:
         for at, column in enumerate(self.table.columns):
             codes = column.codes(self.asked.root).get(phrase) if column.kind == "text" else None
             if codes:
                 yield at, codes
+
+    def _is_filler(self, at: int) -> bool:
+        return self.asked.words[at] in FILLERS and at not in self.asked.upper
+
+    def _is_form(self, at: int, column: int, code: int) -> bool:
+        """Whether a cell of one word says what is going on only if the question does: `read` is not `reading`."""
+        text = self.table.columns[column].texts[code].casefold()
+        said = self.asked.words[at].endswith("ing") or self.asked.words[at - 1 : at] == ("being",)
+        return not text.isalpha() or text.endswith("ing") == said
 
     def _is_header(self, start: int, end: int, column: int) -> bool:
         said = " ".join(self.asked.words[start:end])
@@ -109,13 +127,15 @@ class WordMatcher:
 
     def _add(self, start: int, end: int, options: list[RowFilter], weight: float) -> None:
         found = self.found
-        near = [each for each in options if self._header_near(each.column, start, end)]
+        near = [each for each in options if self._header_near(each.column, start, start)]  # `to Porto`
+        near = near or [each for each in options if self._header_near(each.column, start, end)]
         found.used.update(range(start, end))
         found.filters.append((start, near or options))
         found.score += weight
 
     def _header_near(self, column: int, start: int, end: int) -> bool:
-        around = range(max(start - 2, 0), start), range(end, min(end + 2, len(self.asked.words)))
+        behind = min(end + 2, len(self.asked.words)) if end > start else end
+        around = range(max(start - 2, 0), start), range(end, behind)
         stems = self.vocabulary.headers[column]
         said = {self.asked.stems[at] for places in around for at in places}
         return bool(stems) and all(each in said for each in stems)
@@ -129,9 +149,14 @@ class WordMatcher:
         for stems in sorted(headers, key=len, reverse=True):
             for at in range(len(asked.words)):
                 end = self._end_of(stems, at) if stems else 0
-                if end and self._free(at, end):
+                is_last = (
+                    end == len(asked.words) and asked.words[at] in STOP_WORDS
+                )  # `which platform does it leave from`
+                if end and self._free(at, end) and not is_last:
                     same = [column for column, header in enumerate(headers) if header == stems]
                     same = self.vocabulary.closest(same, asked.words[at:end])
+                    if at and asked.words[at - 1] in {"per", "pro", "je"}:  # of Pack and Price per pack
+                        same = self.vocabulary.with_word(stems[0])
                     self._name(same, at, end, 3.0 * len(stems))
         start, columns = 0, list[int]()
         for at, each in enumerate(asked.stems):
@@ -177,7 +202,8 @@ class WordMatcher:
 
     def _name_part(self, columns: list[int], start: int, end: int) -> None:
         """Name columns by some words of their headers, less so by a part of a word."""
-        whole = any(self.asked.stems[at] in self.vocabulary.headers[columns[0]] for at in range(start, end))
+        header = self.vocabulary.headers[columns[0]]
+        whole = any(self.vocabulary.says(self.asked.stems[at], header) for at in range(start, end))
         self._name(columns, start, end, 2.0 * (end - start) if whole else 1.0)
 
     def _asks_what_rows(self) -> bool:
@@ -231,7 +257,8 @@ class WordMatcher:
         if self.asked.superlative is not None and start and self.asked.words[start - 1] in WHICH:
             return False  # `which ship` asks for what rows are, not for those whose type has the word
         for at, column in enumerate(self.table.columns):
-            if column.kind != "text" or len(column.texts) > MAX_INDEXED:
+            is_state = not STATES.isdisjoint(self.vocabulary.spoken[at])  # `to read` is another than `read`
+            if column.kind != "text" or len(column.texts) > MAX_INDEXED or is_state:
                 continue
             sets = [column.by_word(self.asked.root).get(each, set()) for each in self.asked.stems[start:end]]
             codes = set.intersection(*sets) if sets else set()
@@ -244,6 +271,12 @@ class WordMatcher:
             self._add(start, end, options, 1.5 * (end - start))
         return bool(options)
 
+    def _is_named_in(self, at: int, concepts: Sequence[str]) -> bool:
+        """Whether a column is named, and its unit measures one of *concepts*."""
+        column, is_named = self.table.columns[at], any(each.column == at for each in self.found.named)
+        units = set[str]().union(*(MEASURED_IN.get(name, set()) for name in concepts))
+        return is_named and (column.unit in units or ("money" in concepts and column.kind == "amount"))
+
     def _concepts(self) -> None:
         """Words that mean a column without its name, such as `cost`."""
         for at, each in enumerate(self.asked.stems):
@@ -251,6 +284,8 @@ class WordMatcher:
                 continue
             names = [name for name, said in CONCEPTS.items() if each in said]
             columns = {column for name in names for column in self.vocabulary.of_concept(name)}
+            if not columns:  # `deposit money`, `how deep was the draught`
+                columns = {each.column for each in self.found.named if self._is_named_in(each.column, names)}
             if each in _SPENDS and not _TIMES.isdisjoint(self.asked.words):
                 self.found.used.add(at)
             elif columns:

@@ -74,7 +74,7 @@ class Plan:
         filters: All of them hold.
         group, by: The column to group by, and of dates by which part.
         order: The column that a list is ordered by, its largest first unless `ascending`; groups are ordered by result.
-        minus: With them instead, the same is computed again; the result is how far both are apart.
+        minus, minus_column: With them instead, the same is computed again; the result is how far both are apart.
     """
 
     operation: Operation
@@ -86,6 +86,12 @@ class Plan:
     ascending: bool = False
     first: int | None = None
     minus: tuple[RowFilter, ...] | None = None
+    minus_column: int | None = None
+
+    def other(self) -> Plan:
+        """What is taken away."""
+        column = self.column if self.minus_column is None else self.minus_column
+        return replace(self, column=column, filters=self.minus or (), minus=None, minus_column=None)
 
     def expression(self, table: TypedTable) -> str:
         """The plan for people, such as `sum(amount) where item = "dog"`."""
@@ -96,7 +102,7 @@ class Plan:
             f" {word} {each.said}" for word, each in zip(["where", *["and"] * 20], self.filters, strict=False)
         )
         if self.minus is not None:
-            other = replace(self, minus=None, filters=self.minus).expression(table)
+            other = self.other().expression(table)
             return f"|{said} - {other}|"
         if self.group is not None:
             said += f" group by {names[self.group]}{f' ({self.by})' if self.by else ''}"
@@ -129,10 +135,11 @@ def run_plan(plan: Plan, table: TypedTable) -> PlanResult:
         rows = each.admit(table, rows)
     if plan.minus is not None:
         mine = _folded(replace(plan, minus=None), table, rows)
-        its = run_plan(replace(plan, filters=plan.minus, minus=None), table)
+        its = run_plan(plan.other(), table)
         if mine.number is None or its.number is None or mine.unit != its.unit:
             raise RefusedPlanError("unit")
-        return replace(mine, number=abs(mine.number - its.number), rows=[*mine.rows, *its.rows])
+        columns = tuple(dict.fromkeys((*mine.columns, *its.columns)))
+        return replace(mine, number=abs(mine.number - its.number), rows=[*mine.rows, *its.rows], columns=columns)
     if plan.group is not None:
         return _grouped(plan, table, rows)
     return _listed(plan, table, rows) if plan.operation == "list" else _folded(plan, table, rows)

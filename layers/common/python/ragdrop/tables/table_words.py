@@ -10,7 +10,18 @@ from weakref import WeakKeyDictionary
 from groundcheck.sentences import words
 from ragdrop.tables.cell_values import MONTH_NUMBERS, unit_name
 from ragdrop.tables.typed import TypedColumn, TypedTable
-from ragdrop.tables.vocabulary import ALIASES, HEADERS, UNITS_OF, Root, english_root, german_root, plain_words
+from ragdrop.tables.vocabulary import (
+    ALIASES,
+    HEADERS,
+    OTHER_MONEY,
+    STATES,
+    SYNONYMS,
+    UNITS_OF,
+    Root,
+    english_root,
+    german_root,
+    plain_words,
+)
 
 NUMBERS = frozenset({"number", "amount", "duration"})
 _BUDGETS = re.compile(r"(?i)budget|cost|expens|spend|price|account|haushalt|konto|kosten|ausgaben|invoice|rechnung")
@@ -22,6 +33,7 @@ _NOT_DOERS = (
 )
 _NO_DOERS = frozenset(_NOT_DOERS.split())
 SMALL = frozenset({"in", "of", "the", "per", "and", "no", "nr"})  # words of a header that nobody needs to say
+_PERIODS = {*words("mon tue tues wed thu thurs fri sat sun mo di mi do fr sa so"), *MONTH_NUMBERS}
 MIN_PART = 4  # letters of a word that stands within another, as in `Stromkosten`
 
 
@@ -32,6 +44,8 @@ class TableWords:
         headers: Of each column.
         title: Of path, heading and sheet, and what is said of such tables.
         years, months: That the name states.
+        numeric: Columns of numbers, but for `numbered`: the first one, where it numbers the rows.
+        is_cross: Whether several columns of numbers are of weekdays or months: a cell is how much there was then.
     """
 
     def __init__(self, table: TypedTable, root: Root) -> None:
@@ -45,12 +59,17 @@ class TableWords:
         }
         self.years = {int(year) for year in re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", name)}
         self.months = {MONTH_NUMBERS[word] for word in words(name) if word in MONTH_NUMBERS}
+        self.numbered = frozenset({0} if table.columns and numbers_its_rows(table) else ())
+        kinds = enumerate(each.kind for each in table.columns)
+        self.numeric = frozenset(at for at, kind in kinds if kind in NUMBERS) - self.numbered
+        periods = [_PERIODS & {*words(each.name)} for each in table.columns if each.kind in NUMBERS]
+        self.is_cross = sum(map(bool, periods)) >= 3
         self._is_german = root is german_root
         self._concepts: dict[str, list[int]] = {}
 
     def with_word(self, word: str) -> list[int]:
         """The columns whose header has a word, or else one that it is a part of."""
-        found = [at for at, header in enumerate(self.headers) if word in header]
+        found = [at for at, header in enumerate(self.headers) if self.says(word, header)]
         if found or len(word) < MIN_PART + 1:
             return found
         return [at for at, header in enumerate(self.headers) if any(self._alike(word, each) for each in header)]
@@ -69,11 +88,18 @@ class TableWords:
         texts = (at for at, column in enumerate(self.table.columns) if column.kind == "text" and len(base) > 2)
         return [at for at in texts if self.spoken[at][-1:] and self.spoken[at][-1].removesuffix("s") in doers]
 
+    def says(self, word: str, header: Sequence[str]) -> bool:
+        """Whether a header has a word, or, where none has it, another word for it."""
+        is_said = any(word in each for each in self.headers)
+        return word in header if is_said else not SYNONYMS.get(word, frozenset()).isdisjoint(header)
+
     def titled(self, word: str) -> bool:
         """Whether the table's name has a word, or a longer one that begins with it."""
         return word in self.title or (len(word) > MIN_PART and any(self._alike(word, each) for each in self.title))
 
     def _alike(self, word: str, other: str) -> bool:
+        if self._is_german and word.startswith(other) and len(other) > 2 and len(word) >= len(other) + MIN_PART:
+            return True  # `Gasverbrauch`
         if self._is_german and len(other) >= MIN_PART:
             return word in other or other in word
         longer, shorter = (other, word) if len(other) > len(word) else (word, other)
@@ -97,7 +123,12 @@ class TableWords:
         if name in {"place", "person"}:
             return by_name and column.kind == "text"
         if name == "money":
-            return column.kind == "amount" or (column.kind == "number" and (by_name or self._is_bare_money(at)))
+            is_other = column.kind == "amount" and not OTHER_MONEY.isdisjoint(self.headers[at]) and not by_name
+            return (column.kind == "amount" and not is_other) or (
+                column.kind == "number" and (by_name or self._is_bare_money(at))
+            )
+        if name == "thing":
+            return by_name and column.kind == "text"
         if name == "returned":
             return by_name
         if name == "duration" and column.kind == "duration":
@@ -172,6 +203,15 @@ def table_words(table: TypedTable, root: Root) -> TableWords:
 
 
 @lru_cache(maxsize=4_096)
+def says_verb(name: str) -> bool:
+    """Whether a header has a participle, such as `Packs sold`, or is a status.
+
+    >>> says_verb("Packs sold"), says_verb("Returned"), says_verb("Weight")
+    (True, True, False)
+    """
+    return any(word in STATES or word.endswith("ed") for word in words(name))
+
+
 def header_words(name: str) -> list[str]:
     """The words of a header without its unit and small words.
 

@@ -14,7 +14,10 @@ _IRREGULAR = {
     "flew": "fly", "flown": "fly", "grew": "grow", "children": "child", "men": "man", "women": "woman",
     "meter": "metre", "meters": "metre", "kilometers": "kilometre", "drank": "drink", "ate": "eat",
     "wrote": "write", "written": "write", "owed": "owe", "thrown": "throw", "quantity": "qty", "mean": "average",
-    "avg": "average", "maximum": "max", "minimum": "min", "temperature": "temp", "temperatures": "temp",
+    "lent": "lend", "given": "give", "brought": "bring", "sown": "sow", "built": "build", "sent": "send", "laid": "lay",
+    "fed": "feed", "held": "hold", "kept": "keep", "left": "leave", "caught": "catch", "chosen": "choose",
+    "loaves": "loaf", "shelves": "shelf", "avg": "average", "maximum": "max", "minimum": "min", "temperature": "temp",
+    "temperatures": "temp",
 }  # fmt: skip
 
 
@@ -97,11 +100,19 @@ def _roots_of(said: str) -> frozenset[str]:
     return frozenset(map(english_root, said.split())) | frozenset(map(german_root, said.split()))
 
 
+_SYNONYMS = (
+    "borrow lend loan verliehen ausgeliehen geliehen; ship vessel boat schiff; due deadline fallig frist; "
+    "tag label schlagwort; status state stand; customer client kunde; pupil student schuler; author writer autor; "
+    "start begin join begonnen; colour color farbe; kind type sort art; cargo freight load fracht; "
+    "plot garden parzelle garten; rent lease pacht; trip tour journey reise"
+)
+SYNONYMS = {root: group for group in map(_roots_of, _SYNONYMS.split(";")) for root in group}
+"""Roots of words that say the same of a column, in both languages."""
 _CONCEPTS = {
     "money": "cost price spend spent spending spendings pay paid ausgaben ausgabe kostete zusammengekommen "
     "expensive expense expenditure earn earns earned verdient charge money cheap costly amount worth value bill "
     "kosten kostet gekostet "
-    "preis betrag ausgegeben bezahlt gezahlt zahlen teuer",
+    "preis betrag ausgegeben bezahlt gezahlt zahlen zahlt zahle teuer",
     "distance": "long length far distance ridden rode ride riding rides walk walked ran cycle cycled hike hiked drive "
     "drove driven travel travelled lang weit gefahren strecke",
     "duration": "long last lasted duration time take took taken lang lange dauer dauert dauerte work worked working "
@@ -120,6 +131,7 @@ _CONCEPTS = {
     "depth": "deep depth tief",
     "rain": "wet rain rainy nass regen",
     "returned": "back zurück",
+    "thing": "item items thing things",
 }
 CONCEPTS = {name: _roots_of(said) for name, said in _CONCEPTS.items()}
 """What people ask with, by what it asks about: roots."""
@@ -129,6 +141,7 @@ _HEADERS = {
     "duration": "duration hours minutes time dauer zeit stunden minuten elapsed",
     "weight": "weight mass gewicht kg",
     "age": "age alter",
+    "delay": "delay wait late break pause overtime verspätung",
     "height": "height elevation altitude höhe ascent climb",
     "temperature": "temperature temp temperatur",
     "speed": "speed pace geschwindigkeit",
@@ -138,6 +151,7 @@ _HEADERS = {
     "raum platz hall pitch rack aisle drawer gate warehouse lager regal fach zone depot station floor building "
     "street office shop store",
     "person": "name person who owner assignee member employee author responsible rider driver customer student "
+    "patient borrower tenant pupil visitor buyer mieter schüler spieler fahrer "
     "team club company firm supplier vendor lieferant player by wer kunde mitarbeiter teacher guest staff volunteer "
     "runner donor reporter",
     "quantity": "quantity qty units pieces stock bestand sold menge anzahl stück count",
@@ -145,6 +159,7 @@ _HEADERS = {
     "depth": "depth draught draft tiefe tiefgang",
     "rain": "rain rainfall precipitation niederschlag regen",
     "returned": "returned return back zurück rückgabe",
+    "thing": "item object thing article product gegenstand artikel produkt",
 }
 HEADERS = {name: _roots_of(said) for name, said in _HEADERS.items()}
 """How columns of it are called: roots."""
@@ -193,16 +208,23 @@ _NEGATIONS = (
 NEGATIONS = frozenset(_NEGATIONS.split())
 _NOUNS = (
     "entry row record item line thing note file document page session visit purchase occasion case game match day "
-    "buchung zahlung eintrag rechnung spiel tag"
+    "notiz dokument datei seite stuff buchung zahlung eintrag rechnung spiel tag"
 )
 NOUNS = _roots_of(_NOUNS)
 """What people call any row."""
 _VERBS = "take took taken work worked ride rode ridden rides walk run ran cycle hike drive"
 VERBS = _roots_of(_VERBS)
 """Words that a column may be meant by, and need not."""
-PAYS = _roots_of("spend spent pay paid bezahlt ausgegeben gezahlt")
+PAYS = _roots_of("spend spent pay paid bezahlt ausgegeben gezahlt zahlt zahle")
 """Verbs that ask for a sum of money."""
-ADJECTIVES = {"expensive": "money", "costly": "money", "recent": "date", "heavy": "weight", "popular": "quantity"}
+ADJECTIVES = {
+    "expensive": "money",
+    "valuable": "money",
+    "costly": "money",
+    "recent": "date",
+    "heavy": "weight",
+    "popular": "quantity",
+}
 COMPARATIVES = {
     "longer": "distance duration", "shorter": "distance duration", "farther": "distance", "further": "distance",
     "cheaper": "money", "dearer": "money", "pricier": "money", "heavier": "weight", "lighter": "weight", "older": "age",
@@ -220,10 +242,10 @@ _GERMAN = (
     "durchschnittliche durchschnittlicher durchschnittliches differenz unterschied höchste höchster ganzen "
     "den dem zwischen wie viele viel wieviel welche welcher welches welchen wer wann der die das ist im für "
     "und aller oder nicht kein keine haben waren wurde wurden bei aus nach vom zum zur größer kleiner mehr weniger "
-    "wer alle sind teuerste längste zusammen"
+    "wer alle allen sind zusammen mit kostet kosten gibt insgesamt noch ohne eine einer einen über von"
 )
 ARTICLES = frozenset(["a", "an", "the", "der", "die", "das", "ein", "eine", "einer"])
-GERMAN = frozenset(_GERMAN.casefold().split())
+GERMAN = frozenset(_GERMAN.casefold().split()) | {word for word in SUPERLATIVES if word.endswith("ste")}
 _WEEKDAYS = (
     "monday montag", "tuesday dienstag", "wednesday mittwoch", "thursday donnerstag", "friday freitag",
     "saturday samstag sonnabend", "sunday sonntag",
@@ -243,22 +265,24 @@ PARTS = {
 }  # fmt: skip
 """The parts of dates that rows are grouped by; empty for one that no plan has."""
 _FILLERS = (
-    "thing things still yet already ever often fell fall gave gives raised raise finish finished live lives "
+    "thing things still yet already ever often fell fall gave gives raised raise live lives "
     "lived come comes came stand stands together all whole entire noch schon jemals ganzen ganze ganzes jahr "
     "year einem hoch hohe kam kommt kommen liegt lag waren war gab zusammen meisten got gets "
     "eingekauft gekauft buy zwischen list show give name tell me please find get see each every any entry "
     "entries row rows record records item items table sheet file spreadsheet csv there much many "
     "did have has had been being was were make made happen happened one ones only just exactly currently "
-    "recorded listed aller marked called named mentioned shown during within than same used taken place put go goes "
+    "recorded listed aller allen marked called named mentioned shown during within than same used taken place put "
+    "go goes "
     "went need needed us we our my i they their it its his her s t re m between both including included "
     "single individual everyone everybody belong belongs contain contains hold following respective current time "
     "times who whose what "
     "which when "
     "where how long far old more most least other ist sind der die das den dem des ein eine einen einer im in "
-    "am an von vom für mit und oder hat haben hatte wurde wurden wird werden wie viel viele welche welcher "
+    "am an von vom für mit und oder hat habe hast haben hatte hatten mir mich "
+    "uns wurde wurden wird werden wie viel viele welche welcher "
     "welches welchen wer wann wo zeige nenne alle es per by wir ich unser unsere mein meine gibt auf bei zu "
-    "zum zur aus als sich man pro je nach kostet number verein stored wohnen wohnt ging gehen geht "
-    "any use uses play plays bring brought"
+    "zum zur aus als sich man pro je nach number verein stored wohnen wohnt ging gehen geht "
+    "any use uses bring brought"
 )
 FILLERS = STOP_WORDS | frozenset(_FILLERS.casefold().split())
 """Words that need no place in a plan."""
@@ -325,3 +349,25 @@ def wants_of(words: list[str]) -> str:
         if word in {"what", "was", "how", "wie"} and at < 3:
             return "what"
     return "what"
+
+
+_LIGHT_STEMS = (
+    "get take give look see watch use make do keep hold go come have want bring need lay score collect produce "
+    "bekommen nehmen geben sehen benutzen machen halten bleiben gehen kommen bringen geholt genommen gesehen benutzt "
+    "gehalten gebraucht"
+)
+LIGHT = _roots_of(_LIGHT_STEMS)
+"""Verbs that say nothing of which rows are meant, where other words do."""
+AUXILIARIES = frozenset({"do", "does", "did", "have", "has", "had"})
+SUBJECTS = frozenset({"i", "we", "you", "they", "he", "she", "it"})
+PARTICIPLE = re.compile(r"(?:ge|be|ver|er|zer|ent)\w{3,}(?:t|en)|\w{2,}ge\w{3,}(?:t|en)|\w{3,}iert")
+"""Of German verbs."""
+_STATES = "sold lent given driven paid spent bought taken won lost drawn thrown done made sent bezahlt verkauft"
+STATES = frozenset((*_STATES.split(), "status", "state", "stand"))
+"""Words in headers that do not end in `ed` and say what became of a row."""
+ENDS = _roots_of("finish end complete")
+DUE = _roots_of("due deadline fällig frist")
+OTHER_MONEY = _roots_of("fine deposit donation discount refund bonus tip tax strafe kaution spende rabatt pfand")
+"""Amounts that are no cost."""
+MEASURED_IN = UNITS_OF | {"height": {"m", "cm"}, "depth": {"m", "cm", "mm"}, "size": {"m²", "hectare", "acre"}}
+"""Units of what is named as well: `how deep was the draught`."""
