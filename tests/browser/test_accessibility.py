@@ -24,7 +24,9 @@ def theme(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("width", [390, 1_440])
-@pytest.mark.parametrize("route", ["", "#/documents", "#/documents/team/valve.md", "#/health", "#/answers/unknown"])
+@pytest.mark.parametrize(
+    "route", ["", "#/documents", "#/documents/team/valve.md", "#/health", "#/threads", "#/answers/unknown"]
+)
 def test_a_view_has_no_violation(open_page: Opener, route: str, theme: str, width: int) -> None:
     page = open_page(route, theme=theme, width=width)
     page.locator("h1, [data-problem]").first.wait_for()
@@ -68,4 +70,12 @@ def test_german_is_declared_and_has_none(open_page: Opener, theme: str) -> None:
     page.wait_for_load_state("networkidle")
 
     assert page.locator("html").get_attribute("lang") == "de"
+    assert violations(page) == []
+
+
+def test_what_was_found_as_one_typed_has_none(open_page: Opener, theme: str) -> None:
+    page = open_page(theme=theme)
+    page.locator("[data-find]").press_sequentially("pum")
+    page.get_by_role("option").first.wait_for()
+
     assert violations(page) == []

@@ -101,3 +101,23 @@ def test_errors_are_text(world: World, open_page: Opener) -> None:
         page.locator("[data-question]").press("Enter")
         page.locator("[data-turn]:last-of-type [data-problem]").wait_for()
         unharmed(page)
+
+
+def test_what_is_found_as_one_types_is_text(hostile: World, open_page: Opener) -> None:
+    page = open_page()
+    for number in range(len(PAYLOADS)):
+        page.locator("[data-find]").fill(f"LK-{number}")
+        page.get_by_role("option").filter(has_text=f"hostile/{number:02}.md").first.wait_for()
+        unharmed(page)
+
+
+def test_names_of_threads_are_text(world: World, open_page: Opener) -> None:
+    page = open_page()
+    ask(page, PAYLOADS[0])
+    page.goto(page.url.partition("#")[0] + "#/threads")
+    for payload in PAYLOADS:
+        page.locator("[data-action=rename]").click()
+        page.locator("[data-name]").fill(payload)
+        page.locator("[data-name]").press("Enter")
+        page.locator("[data-thread] a").filter(has_text=payload.strip()[:40]).wait_for()
+        unharmed(page)

@@ -472,6 +472,8 @@ document.documentElement.lang = chosen;
 
 // The language in use: "en" or "de".
 export const language = () => chosen;
+// The browser's locale of that language, such as en-GB: numbers and dates are written as there.
+const locale = () => navigator.languages.find((each) => each.startsWith(chosen)) ?? chosen;
 
 export function setLanguage(name) {
   chosen = document.documentElement.lang = name;
@@ -484,14 +486,14 @@ export const t = (key, values = {}) => (STRINGS[chosen][key] ?? key).replace(/\{
 // The text of a word of the API by `section.word`; one without text is shown as it is.
 export const known = (section, word) => STRINGS[chosen][`${section}.${word}`] ?? word;
 
-export const number = (value, options) => new Intl.NumberFormat(chosen, options).format(value);
+export const number = (value, options) => new Intl.NumberFormat(locale(), options).format(value);
 export const percent = (value, digits = 0) => number(value, { style: "percent", maximumFractionDigits: digits });
 const unit = (value, name, digits) => number(value, { style: "unit", unit: name, maximumFractionDigits: digits });
 
 // A time of the API (RFC 3339) as people write it, with the hour unless *options* say otherwise.
 export function when(iso, options = { dateStyle: "medium", timeStyle: "short" }) {
   const date = new Date(iso);
-  return Number.isNaN(date.getTime()) ? String(iso) : new Intl.DateTimeFormat(chosen, options).format(date);
+  return Number.isNaN(date.getTime()) ? String(iso) : new Intl.DateTimeFormat(locale(), options).format(date);
 }
 
 // Bytes as "4.2 MB".
