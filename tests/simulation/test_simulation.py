@@ -15,10 +15,10 @@ ROOT = Path(__file__).parents[2]
 PLANTED = "a tombstone comes late: a delete answers before it"
 
 
-def simulate(*options: str) -> subprocess.CompletedProcess[str]:
+def simulate(*options: str, patience_s: float = 300) -> subprocess.CompletedProcess[str]:
     """A process of its own: the simulation has a clock, and chance, for all of it."""
     command = [sys.executable, "-m", "tests.simulation", *options]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=patience_s, check=False)
 
 
 def test_in_some_universes_every_answer_is_true() -> None:
@@ -48,6 +48,6 @@ def test_the_text_of_every_planted_bug_is_in_the_code(mutant: Mutant) -> None:
 
 @pytest.mark.long
 def test_every_planted_bug_is_caught() -> None:
-    done = simulate("--mutants", "--ops", "120000")
+    done = simulate("--mutants", "--ops", "120000", patience_s=1_800)
 
     assert done.returncode == 0, done.stdout
