@@ -30,6 +30,7 @@ ENGINES = {"aws": "moto", "emulator": "emulator", "witness": "witness"}
 ENDS = {
     "MethodNotAllowed": "As AWS does, the emulator answers 405 for a version that is a delete marker, moto 404.",
     "ConditionalCheckFailedException": "Some tests of lost races run on moto alone.",
+    "TransactionCanceledException": "Some tests of lost races run on moto alone.",
     "ResourceNotFoundException": "A table that is not there is asked of moto alone.",
     "NoSuchBucket": "A bucket that is not there is asked of moto alone.",
     "404": "A bucket that is not there is asked of moto alone.",
