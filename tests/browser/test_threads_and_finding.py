@@ -27,7 +27,7 @@ def listed(page: Page) -> Page:
     return page
 
 
-def test_a_reload_shows_the_conversation_again_and_goes_on_with_it(open_page: Opener) -> None:
+def test_a_reload_shows_the_conversation_again_and_continues_it(open_page: Opener) -> None:
     page = open_page()
     asked(page)
 
