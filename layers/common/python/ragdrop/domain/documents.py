@@ -337,6 +337,17 @@ def name_of(key: DocumentKey) -> Name:
     return Name(key.tenant, key.vault, folded_name(key.path))
 
 
+def searched_revisions(head: Head) -> tuple[int, ...]:
+    """The revisions whose chunks an index must have: the live one, and one that waits in a stage.
+
+    >>> key = DocumentKey("acme", "team", "a.md")
+    >>> [searched_revisions(Head(key, status, 7, live_revision=6)) for status in (Status.STAGED, Status.PENDING)]
+    [(6, 7), (6,)]
+    """
+    found = (head.live_revision, head.revision if head.status is Status.STAGED else None)
+    return tuple(revision for revision in found if revision is not None)
+
+
 def nothing_answers_until(head: Head) -> int:
     """Pointers of revisions up to this one lead nowhere, as no such revision answers or ever will; 0 where one may.
 

@@ -181,8 +181,8 @@ class CopyRevision:
         tenant: Tenant,
         target: ActiveIndex,
         deadline: Deadline,
-    ) -> set[DocumentKey]:
-        """Do the same for the live revisions of many documents; which of them were written: the text of others is gone.
+    ) -> set[tuple[DocumentKey, int]]:
+        """Do the same for many revisions; which of them were written: the text of others is gone.
 
         Those of one part share the writes of the index.
         """
@@ -195,10 +195,10 @@ class CopyRevision:
             vectors = self.write_chunks.vectors(cuts, known, deadline)
             self.write_chunks.index(cuts, vectors, deadline)
             list(pool.map(lambda cut: self.write_chunks.keep(cut, vectors), cuts))
-        written = {cut.saved.key for cut in cuts}
+        written = {(cut.saved.key, cut.saved.revision) for cut in cuts}
         for saved, facts in revisions:
             if len(saved.parts) > 1 and self(saved, facts, tenant=tenant, target=target, deadline=deadline) is not None:
-                written.add(saved.key)
+                written.add((saved.key, saved.revision))
         return written
 
     def _part(

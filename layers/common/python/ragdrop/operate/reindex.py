@@ -1,7 +1,8 @@
 """Reindex: build a new index beside the old one, tenant by tenant, and switch without a gap.
 
 From `begin` until `drop_previous` ingest writes every revision to both indexes, and catches up after the activation if
-the reindex began meanwhile.  So what a copy reads after `begin` is either live, or another worker writes it.
+the reindex began meanwhile.  So what a copy reads after `begin` is live or waits in a stage, or another worker writes
+it.
 """
 
 import time
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ragdrop.domain.chunks import CandidateQuery, Filters
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Detail, Head, Heads
+from ragdrop.domain.documents import Detail, Head, Heads, searched_revisions
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import ActiveIndex, Tenant, index_name
 from ragdrop.errors import ConflictError, DatabaseError, InvalidParamsError
@@ -161,15 +162,13 @@ class Reindex:
             raise ConflictError(f"the indexes of {before.name!r} were changed by someone else", tenant=before.name)
 
     def _live(self, tenant: str) -> Iterator[list[Head]]:
-        """The heads of live documents, each read consistently: the listing may lag behind."""
+        """The heads of what is live or waits in a stage, each read consistently: the listing may lag behind."""
         for listed in head_pages(self.registry, tenant, size=self.page_size):
             keys = [head.key for head in listed if not head.key.is_settings]
             heads = self.registry.heads(keys, Deadline.after(STEP_S)) if keys else Heads({})
             if heads.unread:
                 raise DatabaseError(f"{len(heads.unread)} documents could not be read", service="registry")
-            yield [
-                heads.found[key] for key in keys if key in heads.found and heads.found[key].live_revision is not None
-            ]
+            yield [heads.found[key] for key in keys if key in heads.found and searched_revisions(heads.found[key])]
 
     def _copy_all(self, tenant: Tenant, building: ActiveIndex, progress: Progress) -> int:
         total = self._tenant(tenant.name).documents
@@ -181,34 +180,38 @@ class Reindex:
         return copied
 
     def _copy(self, heads: Sequence[Head], tenant: Tenant, building: ActiveIndex) -> int:
-        """Copy the live revisions that the new index does not have yet; how many."""
+        """Copy the revisions that the new index does not have yet; how many."""
         deadline = Deadline.after(STEP_S)
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="reindex") as pool:
-            missing = [each for each in pool.map(lambda head: self._missing(head, building), heads) if each is not None]
-        found = [(stored, detail.facts) for _, stored, detail in missing if stored is not None and detail is not None]
+            places = [(head.key, revision) for head in heads for revision in searched_revisions(head)]
+            missing = [
+                each for each in pool.map(lambda place: self._missing(place, building), places) if each is not None
+            ]
+        found = [(stored, detail.facts) for *_, stored, detail in missing if stored is not None and detail is not None]
         written = self.copy_revision.several(found, tenant=tenant, target=building, deadline=deadline)
-        for head, _, _ in missing:
-            key, revision = head.key, head.live_revision or 0
-            if key not in written:
-                now = self.registry.head(key)
-                if now is not None and now.live_revision == revision:
+        for key, revision, _, _ in missing:
+            now = self.registry.head(key)
+            if (key, revision) not in written:
+                if now is not None and revision in searched_revisions(now):
                     raise DatabaseError(
                         f"the parsed text of {key.vault_path!r} is not stored: put the object again",
                         service="object_store",
                     )
                 continue  # it was replaced or deleted while we looked
-            before = obsolete_before(self.registry.head(key))
+            before = obsolete_before(now)
             part = tenant.part_of(building)
             if before > revision and not self.index.drops_superseded(part):  # what was just written would be a stray
                 self.index.remove(part, key, before_revision=before, deadline=deadline)
         return len(missing)
 
-    def _missing(self, head: Head, building: ActiveIndex) -> tuple[Head, StoredRevision | None, Detail | None] | None:
-        """A document that the new index does not have yet, with what is stored of it."""
-        key, revision = head.key, head.live_revision or 0
+    def _missing(
+        self, place: tuple[DocumentKey, int], building: ActiveIndex
+    ) -> tuple[DocumentKey, int, StoredRevision | None, Detail | None] | None:
+        """A revision that the new index does not have yet, with what is stored of it."""
+        key, revision = place
         if self.revisions.chunk_count(key, revision, building.name) is not None:
             return None
-        return head, self.revisions.open(key, revision), self.registry.detail(key, revision)
+        return key, revision, self.revisions.open(key, revision), self.registry.detail(key, revision)
 
     def _verify(self, tenant: Tenant, building: ActiveIndex) -> tuple[int, int]:
         """Compare counts, and let a sample of chunks find themselves; documents and chunks of the new index."""
@@ -230,7 +233,7 @@ class Reindex:
         return documents, chunks
 
     def _chunks_of(self, head: Head, building: ActiveIndex) -> int:
-        return self.revisions.chunk_count(head.key, head.live_revision or 0, building.name) or 0
+        return sum(self.revisions.chunk_count(head.key, each, building.name) or 0 for each in searched_revisions(head))
 
     def _find_itself(self, key: DocumentKey, tenant: Tenant, building: ActiveIndex, deadline: Deadline) -> None:
         head = self.registry.head(key)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from ragdrop.calibration.calibrate import Calibrate
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Status
+from ragdrop.domain.documents import Status, searched_revisions
 from ragdrop.domain.keys import NAME_PATTERN, SETTINGS_NAME, SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.tenants import ActiveIndex, index_name
 from ragdrop.errors import ConflictError, InvalidParamsError
@@ -173,12 +173,7 @@ class Restore:
                 report.staged += int(head.status is Status.STAGED)
                 if head.error is not None and head.status is Status.FAILED:
                     report.failed[head.error.code] = report.failed.get(head.error.code, 0) + 1
-            revisions = {
-                (head.key, revision)
-                for head in heads
-                for revision in (head.live_revision, head.revision if head.status is Status.STAGED else None)
-                if revision is not None
-            }
+            revisions = {(head.key, revision) for head in heads for revision in searched_revisions(head)}
             for detail in self.registry.details(revisions, Deadline.after(LONGEST_S)):
                 report.embedded += detail.embedded
                 report.reused += detail.chunk_count - detail.embedded
