@@ -51,8 +51,8 @@ def test_after_a_reindex_queries_answer_from_chunks_of_the_new_size(world: World
 
 def test_what_waits_in_a_stage_is_in_the_new_index_and_is_promoted_there(world: World) -> None:
     world.put("team/valve.md", "The valve is red.")
-    world.put("team/valve.md", "The valve is blue.", **{"ragdrop-stage": "spring"})
-    world.put("team/zebra.md", "The zebra is new.", **{"ragdrop-stage": "spring"})
+    world.put("team/valve.md", "The valve is blue.", {"ragdrop-stage": "spring"})
+    world.put("team/zebra.md", "The zebra is new.", {"ragdrop-stage": "spring"})
     staged = {"The valve is blue.", "The zebra is new."}
 
     world.app.operate.reindex.run(TENANT, smaller_chunks(world))
