@@ -10,10 +10,11 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 from tests.aws.runtime_api import RuntimeApi
+from tests.served import handled_by
 from tests.stacks import REPOSITORY
 
 OF_THE_CLIENT = ("awslambdaric", "runtime_client", "snapshot_restore_py", "simplejson")
@@ -99,10 +100,5 @@ def invoked_over_http(api: RuntimeApi) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(body)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Invoke)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with handled_by(Invoke) as address:
+        yield address

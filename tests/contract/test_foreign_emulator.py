@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
 
 from localstack.processes import LaunchError, choose_port
 from localstack.services import PROBES, attach, running_emulator
+from tests.served import handled_by
 
 
 @contextlib.contextmanager
@@ -30,15 +30,8 @@ def health_page(path: str, content: object) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(body)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with handled_by(Handler) as address:
+        yield address
 
 
 def states(**changed: str) -> dict[str, str]:

@@ -9,7 +9,6 @@ import pytest
 
 from ragdrop.ports.indexes import ManifestStore
 from tests.contract.aws_fixtures import ENGINES, manifests_engine
-from tests.contract.registry_examples import new_tenant_name
 
 INDEX = "bucket-v1-nomic-768-1"
 
@@ -18,11 +17,6 @@ INDEX = "bucket-v1-nomic-768-1"
 def manifests(request: pytest.FixtureRequest) -> Iterator[ManifestStore]:
     with manifests_engine(request.param) as made:
         yield made
-
-
-@pytest.fixture
-def tenant() -> str:
-    return new_tenant_name()
 
 
 def test_where_nothing_was_written_there_is_nothing(manifests: ManifestStore, tenant: str) -> None:

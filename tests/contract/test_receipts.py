@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,21 +15,10 @@ from ragdrop.domain.receipt_chains import ChainLink, next_link
 from ragdrop.errors import DatabaseError
 from ragdrop.ports.answer_services import Receipts
 from ragdrop.stores.dynamodb.receipts_table import DynamoDbReceipts
-from tests.contract.aws_fixtures import ENGINES, REGION, receipts_engine, table_definition
+from tests.contract.aws_fixtures import REGION, table_definition
 from tests.contract.registry_examples import NOW_S, new_tenant_name
 
 EXPIRES_AT_S = int(NOW_S) + 100
-
-
-@pytest.fixture(params=ENGINES)
-def receipts(request: pytest.FixtureRequest) -> Iterator[Receipts]:
-    with receipts_engine(request.param) as made:
-        yield made
-
-
-@pytest.fixture
-def tenant() -> str:
-    return new_tenant_name()
 
 
 def receipt(tenant: str, receipt_id: str, *paths: str, vaults: tuple[str, ...] = (), **body: Any) -> Receipt:

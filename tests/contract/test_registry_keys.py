@@ -5,18 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from uuid import uuid4
 
-import pytest
-
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import ApiKey, RateLimits, StoredSettings, key_hash
 from ragdrop.ports.registry import Registry
 from tests.contract.registry_examples import indexed, new_tenant_name, tenant_of, tombstoned
-
-
-@pytest.fixture
-def tenant() -> str:
-    return new_tenant_name()
 
 
 def new_key(tenant: str, created_at: str = "2026-01-01T00:00:00Z") -> ApiKey:

@@ -16,11 +16,6 @@ from ragdrop.ports.registry import Registry
 from tests.contract.registry_examples import FAILURE, claimed, indexed, new_tenant_name, now, tenant_of, tombstoned
 
 
-@pytest.fixture
-def tenant() -> str:
-    return new_tenant_name()
-
-
 def page(
     registry: Registry,
     tenant: str,

@@ -21,11 +21,6 @@ def telemetry(request: pytest.FixtureRequest) -> Iterator[Telemetry]:
         yield made
 
 
-@pytest.fixture
-def tenant() -> str:
-    return new_tenant_name()
-
-
 def test_a_vector_comes_back_as_it_was_until_its_time_has_passed(telemetry: Telemetry, tenant: str) -> None:
     found = vector([0.25, -3.0, 1e-3])
     telemetry.put_query_vectors(tenant, {"name": found}, NOW_S + 10)

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
-
-import pytest
 
 from ragdrop.domain.answers import MAX_ANSWERS, Feedback, Receipt, Thread, threads_prefix
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ports.answer_services import Receipts
-from tests.contract.aws_fixtures import ENGINES, receipts_engine
 from tests.contract.registry_examples import NOW_S, new_tenant_name
 
 EXPIRES_AT_S = int(NOW_S) + 100
-
-
-@pytest.fixture(params=ENGINES)
-def receipts(request: pytest.FixtureRequest) -> Iterator[Receipts]:
-    with receipts_engine(request.param) as made:
-        yield made
-
-
-@pytest.fixture
-def tenant() -> str:
-    return new_tenant_name()
 
 
 def thread(tenant: str, number: int = 1, owner: str = "k1", **fields: Any) -> Thread:

@@ -1,4 +1,4 @@
-"""Bedrock's knowledge bases: boto3's own client, unmodified, over the served API; replies held against its model."""
+"""Bedrock's knowledge bases: boto3's own client, unmodified, over the served API; replies checked by its model."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class Model:
         return self.last(key)
 
     def promoted(self, places: dict[str, int]) -> None:
-        """Somebody was told, or has seen, that what is at these *places* is promoted: all of it at one moment."""
+        """Somebody has read, or seen, that what is at these *places* is promoted: all of it at one moment."""
         self._late += [(CLOCK.now_s + self.heard_s, *each) for each in places.items()]
         if len(places) > 1:
             self.together.append(places)
@@ -122,7 +122,7 @@ class Model:
         return len(self.timeline[key]) - 1
 
     def gone(self, key: str, place: int, *, waited: frozenset[str], purge: bool) -> None:
-        """Somebody was told that what was at and before *place* is deleted, and what *waited*."""
+        """Somebody has read that what was at and before *place* is deleted, and what *waited*."""
         self._raise_to(key, place)
         self.waiting -= {word for word in waited if self.key_of[word] == key}
         if purge:
