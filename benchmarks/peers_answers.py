@@ -193,14 +193,14 @@ def ragdrop(
     with pushed(_collection(texts), model) as place:
         place.app.ports.reader = model.reader
         place.app.ports.chat = ScriptedChatModel(lambda messages: _own_reply(chat, messages[-1].content))
-        yield lambda question: _asked(place, question, anyway)
+        yield lambda question: _asked(place, question, anyway=anyway)
 
 
 def _own_reply(chat: AnsweringModel, prompt: str) -> str:
     return chat.text([prompt]) or "INSUFFICIENT_INFORMATION"
 
 
-def _asked(place: Pushed, question: str, anyway: bool) -> tuple[str, int]:
+def _asked(place: Pushed, question: str, *, anyway: bool) -> tuple[str, int]:
     query = Query(question, min_relevance=0.0 if anyway else None)
     given = place.app.generate.ask(Question(query, answer_anyway=anyway), place.caller, soon())
     standing = sum(citation.status == "verified" for citation in given.citations)
