@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ragdrop.domain.deadlines import rfc3339
 from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ingest.reconcile_rules import ACTIONS, Action, HeadState, ObjectState, head_state, object_state
@@ -14,7 +15,7 @@ OF_HEAD = ("v1", "s1")
 BUCKET = {ObjectState.GONE: None, ObjectState.SAME: OF_HEAD, ObjectState.OTHER: ("v2", "s1")}
 
 
-def head(status: Status, *, message: str = "this", stage: str | None = None) -> Head:
+def head(status: Status, *, message: str = "this", stage: str | None = None, updated_s: float = NOW_S) -> Head:
     live = OF_HEAD if status is Status.INDEXED else (None, None)
     return Head(
         KEY,
@@ -28,9 +29,11 @@ def head(status: Status, *, message: str = "this", stage: str | None = None) -> 
         lease_until_s=NOW_S + 60,
         message_id=message,
         stage=stage,
+        updated_at=rfc3339(updated_s, precision="milliseconds"),
     )
 
 
+PROMOTED = {"team/summer": NOW_S}
 HEADS = {
     HeadState.NONE: None,
     HeadState.DELETED: head(Status.DELETED),
@@ -44,13 +47,18 @@ HEADS = {
 
 
 def action(found: Head | None, versions: tuple[str, str | None] | None, *, now_s: float = NOW_S) -> Action:
-    state = head_state(found, promoted={"team/summer"}, message_id="this", now_s=now_s)
+    state = head_state(found, promoted=PROMOTED, message_id="this", now_s=now_s)
     return ACTIONS[state][object_state(found, versions)]
 
 
 @pytest.mark.parametrize("state", HeadState)
 def test_each_head_has_the_state_that_it_is_named_by(state: HeadState) -> None:
-    assert head_state(HEADS[state], promoted={"team/summer"}, message_id="this", now_s=NOW_S) is state
+    assert head_state(HEADS[state], promoted=PROMOTED, message_id="this", now_s=NOW_S) is state
+
+
+def test_what_joins_a_stage_of_the_same_name_after_a_promotion_waits() -> None:
+    later = head(Status.STAGED, stage="summer", updated_s=NOW_S + 0.001)
+    assert head_state(later, promoted=PROMOTED, message_id="this", now_s=NOW_S + 1) is HeadState.STAGED
 
 
 @pytest.mark.parametrize("state", HeadState)

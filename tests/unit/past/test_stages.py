@@ -147,6 +147,21 @@ def test_a_version_put_after_the_promotion_waits_for_its_end(world: World) -> No
     assert world.head("team/late.md").status is Status.STAGED
 
 
+def test_who_has_not_heard_of_a_promotions_end_lets_nothing_in_that_joined_later(world: World) -> None:
+    stage(world, "team/pump.md", "The pump is blue.")
+    promote(world)
+    settled(world)
+    promotion_s = world.now_s - SETTLE_S - 1
+    stage(world, "team/late.md", "The pump is late.")
+    tenant = world.app.tenants.directory.tenant(world.tenant, fresh=True)
+    assert tenant is not None
+    tenant.promoted["team/spring"] = promotion_s  # type: ignore[index]  # what an older reading of the item says
+
+    assert "late.md" not in texts(world)
+    assert world.changed("team/late.md") == []
+    assert world.head("team/late.md").status is Status.STAGED
+
+
 def test_discarded_versions_go_and_what_was_live_stays(world: World) -> None:
     first = world.put("team/pump.md", "The pump is red.")
     stage(world, "team/pump.md", "The pump is blue.")

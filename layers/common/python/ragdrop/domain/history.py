@@ -7,7 +7,7 @@ from typing import Literal
 from zlib import crc32
 
 from ragdrop.domain.deadlines import rfc3339
-from ragdrop.domain.documents import Head
+from ragdrop.domain.documents import Head, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import InvalidParamsError
 
@@ -91,6 +91,19 @@ def milliseconds(text: str) -> int:
     (250, 0)
     """
     return round(datetime.fromisoformat(text).timestamp() * 1_000) if text else 0
+
+
+def was_promoted(head: Head, promoted: Mapping[str, float]) -> bool:
+    """Whether *head* waits in a stage that was *promoted* since it joined, by seconds since 1970 of each `vault/stage`.
+
+    A reader may have heard of a promotion and not yet of its end: what joined a later stage of that name waits.
+
+    >>> head = Head(DocumentKey("t", "v", "a.md"), Status.STAGED, 7, stage="may", updated_at="1970-01-01T00:01:00.000Z")
+    >>> was_promoted(head, {"v/may": 60.0}), was_promoted(head, {"v/may": 59.0}), was_promoted(head, {})
+    (True, False, False)
+    """
+    at_s = promoted.get(f"{head.key.vault}/{head.stage}")
+    return head.status is Status.STAGED and at_s is not None and milliseconds(head.updated_at) <= at_s * 1_000
 
 
 def moment(text: str, *, now_s: float, field: str = "as_of") -> int:

@@ -1,10 +1,10 @@
 """Rules of reconciliation: what to do in which state, what is superseded, when to try again. Pure."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from enum import Enum, auto
 
 from ragdrop.domain.documents import Head, Status
-from ragdrop.domain.history import STAGE, WAITING
+from ragdrop.domain.history import STAGE, WAITING, was_promoted
 from ragdrop.domain.keys import NAME_PATTERN
 from ragdrop.ports.object_store import StoredObject
 
@@ -84,11 +84,11 @@ live before.
 """
 
 
-def head_state(head: Head | None, *, promoted: Collection[str], message_id: str, now_s: float) -> HeadState:
-    """The state of *head* for the message *message_id*; *promoted* are the tenant's promoted stages."""
+def head_state(head: Head | None, *, promoted: Mapping[str, float], message_id: str, now_s: float) -> HeadState:
+    """The state of *head* for the message *message_id*; *promoted* has the tenant's promoted stages."""
     if head is None:
         return HeadState.NONE
-    if head.status is Status.STAGED and f"{head.key.vault}/{head.stage}" in promoted:
+    if was_promoted(head, promoted):
         return HeadState.PROMOTED
     if head.status is Status.PENDING and head.lease_until_s > now_s and head.message_id != message_id:
         return HeadState.LEASED

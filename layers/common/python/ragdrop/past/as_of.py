@@ -3,12 +3,13 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.chunks import CandidateQuery, Candidates, IndexedChunk
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Head, Heads, Name, Promoted, Status, name_of
-from ragdrop.domain.history import LiveChange, Then, first_id, milliseconds, moment, state_before
+from ragdrop.domain.history import LiveChange, Then, first_id, milliseconds, moment, state_before, was_promoted
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller, IndexRef, Tenant
@@ -277,20 +278,17 @@ class StagedView(View):
     Args:
         registry: The registry.
         index: The index.
-        stages: Those that count, `vault/stage`; one answer counts the same ones from its first read to its last.
+        stages: Those that count, `vault/stage`, with seconds since 1970 until which a document joined them; one answer
+            counts the same ones from its first read to its last.
     """
 
-    def __init__(self, registry: SearchableRegistry, index: SearchableIndex, stages: Collection[str]) -> None:
+    def __init__(self, registry: SearchableRegistry, index: SearchableIndex, stages: Mapping[str, float]) -> None:
         super().__init__(registry, index)
-        self._stages = frozenset(stages)
+        self._stages = dict(stages)
 
     def viewed(self, heads: Heads, deadline: Deadline) -> Heads:
         """The *heads* with what waits; one more batch read where something does."""
-        waiting = {
-            key: head
-            for key, head in heads.found.items()
-            if head.status is Status.STAGED and f"{head.key.vault}/{head.stage}" in self._stages
-        }
+        waiting = {key: head for key, head in heads.found.items() if was_promoted(head, self._stages)}
         if not waiting:
             return heads
         details = self.registry.details([(key, head.revision) for key, head in waiting.items()], deadline)
@@ -328,9 +326,9 @@ class ResolveView:
         if query.as_of is not None:
             return self._past.of(query.as_of, caller, deadline)
         tenant = self._directory.tenant(caller.tenant)
-        stages = set(tenant.promoted) if tenant is not None else set()
+        stages = dict(tenant.promoted) if tenant is not None else {}
         if query.stage is not None and tenant is not None:
-            stages |= {f"{vault}/{query.stage}" for vault in visible_vaults(tenant.vaults, caller.vaults)}
+            stages |= {f"{vault}/{query.stage}": inf for vault in visible_vaults(tenant.vaults, caller.vaults)}
         if not stages:
             return self._live.view(index)
         return StagedView(self._live.registry, index or self._live.index, stages)
