@@ -2,10 +2,10 @@
 
     RAGDROP_EVAL_DATA=… python -m benchmarks.languages [--final] [--write] [--language CODE ...]
 
-XQuAD: the same paragraphs and questions in each language, through real ingest and search, all settings at their
-defaults.  Foreign questions are those of articles that are left out.  Questions of paragraphs with even numbers are for
-tuning, the others for the final table (`--final`).  Plain BM25 ranks whole paragraphs by their words as they are
-written, scripts without blanks by pairs of signs.
+XQuAD: the same paragraphs and questions in each language, through real ingest and search with the reader, all settings
+at their defaults.  Foreign questions are those of articles that are left out.  Questions of paragraphs with even
+numbers are for tuning, the others for the final table (`--final`).  Plain BM25 ranks whole paragraphs by their words as
+they are written, scripts without blanks by pairs of signs.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ def measure(collection: Collection, model: LocalEmbeddings, *, final: bool) -> l
     plain = PlainBm25(collection.documents)
     by_plain = [ndcg(plain.best(question), collection.relevant[id_]) for id_, question in asked.items()]
     with pushed(replace(collection, questions=asked), model) as place:
+        place.app.ports.reader = model.reader
         refused = sum(
             place.app.query.uncached_search(Query(text), place.caller, soon()).abstained for text in asked.values()
         )
@@ -84,6 +85,7 @@ def measure(collection: Collection, model: LocalEmbeddings, *, final: bool) -> l
     foreign = half_of(collection, final=final, foreign=True)
     known = [each for each in collection.documents if each.id < FOREIGN_FROM]
     with pushed(replace(collection, documents=known, questions=foreign), model) as place:
+        place.app.ports.reader = model.reader
         found = sum(
             not place.app.query.uncached_search(Query(text), place.caller, soon()).abstained
             for text in foreign.values()
