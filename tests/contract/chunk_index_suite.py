@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -35,7 +36,7 @@ from testing.memory_object_store import MemoryObjectStore
 from testing.models import word_vector
 from tests.contract.opensearch_node import opensearch_url
 
-ENGINES = ("memory", "bucket", "opensearch")
+ENGINES = ("memory", "bucket", "sharded", "opensearch")
 DIMENSION = 16
 
 
@@ -55,6 +56,7 @@ class Engine:
     kind: str
     chunks: ChunkIndex
     ref: IndexRef
+    replaces: bool = True  # whether a chunk that is written again with other words is not found by the first ones
 
     @property
     def cosine_error(self) -> float:
@@ -137,6 +139,8 @@ def chunk_index_engine(kind: str, folder: Path) -> Iterator[Engine]:
         yield Engine(kind, MemoryChunkIndex(), new_ref())
     elif kind == "bucket":
         yield Engine(kind, bucket_index(folder), new_ref())
+    elif kind == "sharded":
+        yield Engine("bucket", sharded_index(folder), new_ref(), replaces=False)
     elif kind == "opensearch":
         index, ref = OpenSearchChunkIndex.from_url(opensearch_url(), shards=2), new_ref()
         yield Engine(kind, index, ref)
@@ -149,6 +153,18 @@ def bucket_index(folder: Path, state: ObjectStore | None = None, **named: Any) -
     """A bucket index over fakes, with its copies in *folder*."""
     manifests = named.pop("manifests", None) or MemoryManifests()
     return BucketChunkIndex(state or MemoryObjectStore("state"), manifests, folder, **{"max_bytes": 1 << 30} | named)
+
+
+def sharded_index(folder: Path, *, shard_chunks: int = 1, **named: Any) -> BucketChunkIndex:
+    """A bucket index of shards of so many chunks, which another environment answers for, by JSON."""
+    state, manifests = MemoryObjectStore("state"), MemoryManifests()
+    worker = bucket_index(folder / "worker", state, manifests=manifests)
+
+    def ask(request: Any, deadline: Deadline) -> Any:
+        return json.loads(json.dumps(worker.answer_shard(json.loads(json.dumps(request)), deadline)))
+
+    named = {"shard_chunks": shard_chunks, "ask_shard": ask, **named}
+    return bucket_index(folder / "asker", state, manifests=manifests, **named)
 
 
 def paths(hits: Sequence[Hit]) -> list[str]:

@@ -6,11 +6,12 @@ import heapq
 import logging
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import groupby, islice
 from pathlib import Path
+from typing import Any
 
 from bucketindex.durable_copies import DurableCopies
 from bucketindex.local_files import PIECE_BYTES, SegmentFiles
@@ -22,6 +23,7 @@ from bucketindex.manifest import (
     Removal,
     SegmentEntry,
     fitting_one,
+    growing,
     merge_is_worth_asking,
     prefix_of,
     retired_name,
@@ -32,6 +34,7 @@ from bucketindex.rows import RevisionKey, StoredChunk, rows_in_order
 from bucketindex.segment import OpenSegment
 from bucketindex.segment_view import Place, SegmentView
 from bucketindex.segment_writer import written_segment
+from bucketindex.shards import FAN_OUT_CHUNKS, AskShard, ShardedView, part_of
 from bucketindex.vectors import sign_bytes
 from bucketindex.views import LayeredView, Views
 from ragdrop.domain.chunks import (
@@ -71,6 +74,8 @@ class BucketChunkIndex:
         merge_above: Segments above which a merge is due.
         piece_bytes: Of one request to the bucket.
         clock: Seconds since 1970.
+        shard_chunks: An index of more is searched by shards of so many.
+        ask_shard: Asks one shard; this process answers where it is None.
     """
 
     def __init__(
@@ -83,11 +88,16 @@ class BucketChunkIndex:
         clock: Callable[[], float] = time.time,
         merge_above: int = MERGE_ABOVE,
         piece_bytes: int = PIECE_BYTES,
+        shard_chunks: int = FAN_OUT_CHUNKS,
+        ask_shard: AskShard | None = None,
     ) -> None:
         self._state = state
         self._clock = clock
         self._files = SegmentFiles(state, folder, max_bytes=max_bytes, piece_bytes=piece_bytes)
-        self._views = Views(manifests, self._files, clock=clock)
+        shard_bytes = None if ask_shard is None else max_bytes // 2  # an environment comes to have several shards
+        self._views = Views(
+            manifests, self._files, clock=clock, shard_chunks=shard_chunks, shard_bytes=shard_bytes, ask_shard=ask_shard
+        )
         self._durable = DurableCopies(state, self._views, self._files, clock=clock)
         self._due: dict[IndexRef, bool] = {}
         self._merge_above = merge_above
@@ -112,9 +122,9 @@ class BucketChunkIndex:
             return
         entry = self._written(index, rows_in_order(chunks))
         manifest = self._views.change(index, lambda before: before.with_segment(entry), deadline)
-        asks = merge_is_worth_asking(len(manifest.segments), self._merge_above)
-        self._due[index] = asks or manifest.has_many_removals
-        if len(manifest.segments) > MAX_SEGMENTS:  # requested merges do not keep up
+        count = len(growing(manifest.segments))
+        self._due[index] = merge_is_worth_asking(count, self._merge_above) or manifest.has_many_removals
+        if count > MAX_SEGMENTS:  # requested merges do not keep up
             try:
                 self.merge(index, deadline)
             except (DependencyError, DeadlineError) as exc:
@@ -133,6 +143,10 @@ class BucketChunkIndex:
             return found
         warning = f"{len(view.lost.segments)} of {view.lost.of} segments of the index could not be read"
         return [Candidates(each.vector, each.lexical, warning=warning) for each in found]
+
+    def answer_shard(self, request: Mapping[str, Any], deadline: Deadline) -> Mapping[str, Any]:
+        """Answer for one shard of an index, as `ask_shard` of another environment asks."""
+        return self._views.answer_shard(request, deadline)
 
     def overlaid(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> SearchableIndex:
         """The index with *chunks* in one more segment, which only this environment has."""
@@ -208,7 +222,8 @@ class BucketChunkIndex:
     ) -> int:
         manifest = self._views.manifest(index)
         chosen = fitting_one(manifest.segments) if everything else to_merge(manifest.segments, above=self._merge_above)
-        if manifest.removals and (not chosen or manifest.has_many_removals) and len(manifest.segments) <= MAX_SEGMENTS:
+        few = len(growing(manifest.segments)) <= MAX_SEGMENTS
+        if manifest.removals and (not chosen or manifest.has_many_removals) and few:
             last = manifest.removals[-1].sequence
             before = [each for each in manifest.segments if each.clean_until < last]
             chosen = sorted(before, key=lambda each: each.clean_until)[:1]
@@ -269,10 +284,12 @@ class BucketChunkIndex:
     ) -> bool:
         view = self._views.current(index, deadline)
         names = {each.name for each in those}
+        applied = view.manifest.sequence
+        if isinstance(view, ShardedView):
+            view = self._views.part(index, part_of(view.manifest, names), deadline)
         segments = [each for each in view.segments if each.name in names]
         if len(segments) < len(names):
             return False
-        applied = view.manifest.sequence
         merged = MergedRows(view, segments, dead, deadline)
         entry = self._written(index, merged) if merged else None
         after = self._views.change(index, lambda before: before.merged(names, entry, applied=applied), deadline)

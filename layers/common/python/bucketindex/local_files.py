@@ -18,9 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from bucketindex.lexical import LexicalSearch, write_list
+from bucketindex.lexical import write_list
 from bucketindex.manifest import SegmentEntry, segment_name
 from bucketindex.segment import TEXT_BLOCK_BYTES, Header, KnownChunks, OpenSegment, block_sum, header_bytes, read_header
+from bucketindex.shared_words import SharedLexicalSearch
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import DatabaseError, DeadlineError, IndexLostError
@@ -213,7 +214,7 @@ class SegmentFiles:
             shutil.rmtree(place, ignore_errors=True)
         return True
 
-    def open_view(self, index: IndexRef, segments: Sequence[OpenSegment]) -> LexicalSearch:
+    def open_view(self, index: IndexRef, segments: Sequence[OpenSegment]) -> SharedLexicalSearch:
         """The lexical search over several opened segments.
 
         Raises:
@@ -231,7 +232,7 @@ class SegmentFiles:
                 write_list(draft, [listed for each in segments for listed in each.header.lexical_segments])
                 _put_in_place(draft, place)
             try:
-                return LexicalSearch(place)
+                return SharedLexicalSearch(place)
             except ValueError as exc:  # tantivy's word for a file that it cannot read
                 for copy in (place, *(self._place(index, each.name) for each in segments)):  # fetched again next time
                     shutil.rmtree(copy, ignore_errors=True)

@@ -148,6 +148,18 @@ def read_manifest(text: str | None) -> Manifest:
         raise IndexLostError("the manifest of the index cannot be read") from exc
 
 
+def growing(segments: Iterable[SegmentEntry]) -> list[SegmentEntry]:
+    """The segments that merges make larger: of an index with many full ones, those that are not half full yet.
+
+    >>> def entries(*sizes): return [SegmentEntry(str(n), n, n, size, 0, 0, "") for n, size in enumerate(sizes)]
+    >>> len(growing(entries(*[200_000] * 3, 10, 10))), len(growing(entries(*[200_000] * 50, 10, 10)))
+    (5, 2)
+    """
+    found = list(segments)
+    small = [each for each in found if 2 * each.chunks <= MAX_MERGED_CHUNKS]
+    return found if len(found) - len(small) <= FEWER else small
+
+
 def to_merge(segments: Iterable[SegmentEntry], *, above: int = MERGE_ABOVE) -> list[SegmentEntry]:
     """The segments to merge: the smallest, as many as leave a few; none if there are few already.
 
@@ -158,7 +170,7 @@ def to_merge(segments: Iterable[SegmentEntry], *, above: int = MERGE_ABOVE) -> l
     >>> [each.chunks for each in to_merge(SegmentEntry(str(n), n, n, size, 0, 0, "") for n, size in enumerate(sizes))]
     [10, 20, 20, 30, 30, 40]
     """
-    by_size = sorted(segments, key=lambda each: each.chunks)
+    by_size = sorted(growing(segments), key=lambda each: each.chunks)
     if len(by_size) <= above:
         return []
     chosen: list[SegmentEntry] = []

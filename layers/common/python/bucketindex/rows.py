@@ -48,6 +48,19 @@ class StoredChunk:
 
 def row_of(chunk: IndexedChunk) -> StoredChunk:
     """The row of a chunk; a vector without direction is stored as zeros."""
+    numbers = quantised(chunk.vector) if has_direction(chunk.vector) else bytes(len(chunk.vector))
+    return StoredChunk(
+        (chunk.key.vault, chunk.key.path, chunk.revision),
+        chunk.chunk.ordinal,
+        *stored_texts(chunk),
+        numbers,
+        signs(numbers),
+        norm(numbers),
+    )
+
+
+def stored_texts(chunk: IndexedChunk | Hit) -> tuple[bytes, bytes]:
+    """The document of a chunk and its body, as `stored_document` and `chunk_of` read them."""
     key, piece = chunk.key, chunk.chunk
     facts = {name: getattr(chunk.facts, name) for name in _FACTS}
     document = {"vault": key.vault, "path": key.path, "revision": chunk.revision, "facts": facts}
@@ -56,16 +69,7 @@ def row_of(chunk: IndexedChunk) -> StoredChunk:
     body += [piece.after, links, piece.text]
     if piece.places:  # a row without any is readable by older versions
         body.append(piece.places)
-    numbers = quantised(chunk.vector) if has_direction(chunk.vector) else bytes(len(chunk.vector))
-    return StoredChunk(
-        (key.vault, key.path, chunk.revision),
-        piece.ordinal,
-        _encoded(document),
-        _encoded(body),
-        numbers,
-        signs(numbers),
-        norm(numbers),
-    )
+    return _encoded(document), _encoded(body)
 
 
 def rows_in_order(chunks: Sequence[IndexedChunk]) -> Iterator[StoredChunk]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +17,6 @@ from bucketindex.lexical import (
     STOPS,
     WORDS,
     FacetFilter,
-    LexicalSearch,
     facet,
     groups_of,
     hidden_of,
@@ -29,6 +28,7 @@ from bucketindex.lexical import (
 from bucketindex.manifest import Manifest
 from bucketindex.rows import RevisionKey, as_found
 from bucketindex.segment import OpenSegment, gone_from
+from bucketindex.shared_words import SharedLexicalSearch, WordStatistics
 from bucketindex.vectors import COMPARED, COMPARED_SHARE, SCANNED, TIED, ComparedVector, closest
 from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.chunks import (
@@ -75,7 +75,7 @@ class SegmentView:
         manifest: Manifest,
         segments: Sequence[OpenSegment],
         *,
-        lexical: LexicalSearch | None,
+        lexical: SharedLexicalSearch | None,
         lost: Lost,
     ) -> None:
         self.index = index
@@ -121,7 +121,14 @@ class SegmentView:
                 self._known(worded, deadline)  # the segments cache it
                 self._ahead.put((query.text, facets, query.limit), worded, now_s=0.0)
 
-    def candidates(self, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
+    def statistics(self, terms: Sequence[str], field: str) -> WordStatistics:
+        """What these segments have of *terms*, removed and replaced chunks too: words are ranked by it."""
+        return WordStatistics(0, 0.0, {}) if self._lexical is None else self._lexical.statistics(terms, field)
+
+    def candidates(
+        self, queries: Sequence[CandidateQuery], deadline: Deadline, whole: Mapping[str, WordStatistics] | None = None
+    ) -> list[Candidates]:
+        """What *queries* find, ranked by the statistics of the *whole* index by field where this is a part of it."""
         vectors: dict[int, ComparedVector] = {}
         found: list[tuple[list[Scored], list[Scored], ComparedVector]] = []
         for query in queries:
@@ -130,7 +137,7 @@ class SegmentView:
             facets = self._facets(query)
             near = self._near(compared_to, facets, query.limit) if compared_to.there else []
             if query.match == "any":
-                worded = self._looked_up(query.text, facets, query.limit)
+                worded = self._looked_up(query.text, facets, query.limit, whole)
             else:
                 typed = self._named if query.match == "names" else self._begun
                 worded = typed(query.text or "", facets, query.limit)
@@ -260,21 +267,25 @@ class SegmentView:
             at, start = behind, start + segment.chunks
         return chosen
 
-    def _looked_up(self, text: str | None, facets: FacetFilter, limit: int) -> list[Scored]:
+    def _looked_up(
+        self, text: str | None, facets: FacetFilter, limit: int, whole: Mapping[str, WordStatistics] | None
+    ) -> list[Scored]:
         """The lexical hits, from `look_ahead` if it has them."""
         ahead = self._ahead.get((text, facets, limit), now_s=0.0)
-        if ahead is None:
-            return self._worded(text, facets, limit)
+        if ahead is None or whole is not None:
+            return self._worded(text, facets, limit, whole)
         self._ahead.drop((text, facets, limit))
         return ahead
 
-    def _worded(self, text: str | None, facets: FacetFilter, limit: int) -> list[Scored]:
+    def _worded(
+        self, text: str | None, facets: FacetFilter, limit: int, whole: Mapping[str, WordStatistics] | None = None
+    ) -> list[Scored]:
         terms, stops = query_terms(text) if text and self._lexical is not None else ([], False)
         if not terms or self._lexical is None:
             return []
-        asked = limit
+        asked, field = limit, STOPS if stops else WORDS
         while True:
-            found = self._lexical.best(terms, facets, asked, field=STOPS if stops else WORDS)
+            found = self._lexical.best(terms, facets, asked, field=field, whole=(whole or {}).get(field))
             placed = [(score, self._by_tag[place >> 32], place & 0xFFFFFFFF) for score, place in found]
             live = [each for each in placed if each[2] not in self._gone[each[1].tag]]
             if len(live) >= limit or len(found) < asked:

@@ -7,10 +7,10 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bucketindex.local_files import MISSING, CopyGoneError, SegmentFiles
 from bucketindex.manifest import Manifest, SegmentEntry, read_manifest
@@ -18,6 +18,9 @@ from bucketindex.rows import rows_in_order
 from bucketindex.segment import OpenSegment
 from bucketindex.segment_view import Lost, SegmentView
 from bucketindex.segment_writer import written_segment
+from bucketindex.shards import FAN_OUT_CHUNKS, MAX_SHARDS_AT_ONCE, AskShard, ShardedView, answer_of, shards_of
+from bucketindex.shared_words import SharedLexicalSearch
+from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit, IndexedChunk, Vector, check_dimension
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.history import ChangeCounts
@@ -59,14 +62,25 @@ class Views:
     """The views that this environment has open; the least recently used goes first."""
 
     def __init__(
-        self, manifests: ManifestStore, files: SegmentFiles, *, clock: Callable[[], float] = time.time
+        self,
+        manifests: ManifestStore,
+        files: SegmentFiles,
+        *,
+        clock: Callable[[], float] = time.time,
+        shard_chunks: int = FAN_OUT_CHUNKS,
+        shard_bytes: int | None = None,
+        ask_shard: AskShard | None = None,
     ) -> None:
         self._clock = clock
+        self._ask_shard = ask_shard or self.answer_shard
+        self._shard_sizes = shard_chunks, shard_bytes
         self._manifests = manifests
         self._files = files
         self._views: OrderedDict[IndexRef, OpenView] = OrderedDict()
+        self._parts: BoundedCache[tuple[IndexRef, Manifest], SegmentView] = BoundedCache(size=MAX_VIEWS)
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="views")  # checks one while others are fetched
+        self._shard_pool = ThreadPoolExecutor(MAX_SHARDS_AT_ONCE, thread_name_prefix="shards")
 
     def open_view(self, index: IndexRef) -> SegmentView | None:
         """The open view, if any; its manifest may be older."""
@@ -134,6 +148,24 @@ class Views:
         view = self.current(index, deadline)
         return view, question(view)
 
+    def part(self, index: IndexRef, shard: Manifest, deadline: Deadline) -> SegmentView:
+        """The view of some segments of *index*; cached, and opened again where some could not be read."""
+        view = self._parts.get((index, shard), now_s=0.0)
+        if view is None or view.lost.segments:
+            view = self._opened(index, shard, () if view is None else view.segments, deadline, others=True)
+            self._parts.put((index, shard), view, now_s=0.0)
+        return view
+
+    def answer_shard(self, request: Mapping[str, Any], deadline: Deadline) -> Mapping[str, Any]:
+        """Answer for some segments of an index; `missing` if one of them has left the bucket."""
+        index = IndexRef(**request["index"])
+        try:
+            return answer_of(self.part(index, read_manifest(request["segments"]), deadline), request, deadline)
+        except IndexLostError as exc:
+            if exc.message != MISSING:
+                raise
+            return {"missing": True}
+
     def layered(
         self, index: IndexRef, earlier: SegmentView | None, open_layer: Callable[[], OpenSegment], deadline: Deadline
     ) -> SegmentView:
@@ -149,6 +181,8 @@ class Views:
                 return earlier
             layer = open_layer()
             try:
+                if isinstance(below, ShardedView):
+                    return below.over(_of_layer(index, layer, self._files.open_view(index, [layer])))
                 segments = [*below.segments, layer]
                 return SegmentView(
                     index, below.manifest, segments, lexical=self._files.open_view(index, segments), lost=below.lost
@@ -178,7 +212,7 @@ class Views:
         read_at_s, manifest = self._clock(), self.manifest(index)
         view = earlier.view if earlier is not None and earlier.view.manifest == manifest else None
         if view is None or view.lost.segments:
-            view = self._opened(index, manifest, earlier.view.segments if earlier is not None else (), deadline)
+            view = self._made(index, manifest, earlier.view.segments if earlier is not None else (), deadline)
         if counts is None and earlier is not None:
             counts = earlier.counts  # read before this manifest, too
         with self._lock:
@@ -188,12 +222,31 @@ class Views:
                 self._views.popitem(last=False)
         return view
 
-    def _opened(
+    def _made(
         self, index: IndexRef, manifest: Manifest, earlier: Sequence[OpenSegment], deadline: Deadline
     ) -> SegmentView:
-        """Open what *manifest* lists; again if it has changed meanwhile, or local copies were removed."""
+        shards = shards_of(manifest, *self._shard_sizes)
+        if len(shards) < 2:
+            return self._opened(index, manifest, earlier, deadline)
+        return ShardedView(index, manifest, shards, self._ask_shard, self._shard_pool)
+
+    def _opened(
+        self,
+        index: IndexRef,
+        manifest: Manifest,
+        earlier: Sequence[OpenSegment],
+        deadline: Deadline,
+        *,
+        others: bool = False,
+    ) -> SegmentView:
+        """Open what *manifest* lists; again if it has changed meanwhile, or local copies were removed.
+
+        With *others* it is a part of the index: copies of the rest stay, and a manifest that has changed is an error.
+        """
         for _ in range(ATTEMPTS):
             segments, lost, why = self._segments(index, manifest, earlier, deadline)
+            if others and why is not None and why.message == MISSING:
+                raise why
             if why is not None and why.message == MISSING and (later := self.manifest(index)) != manifest:
                 manifest = later
                 continue
@@ -202,7 +255,8 @@ class Views:
             except CopyGoneError:
                 earlier = ()
                 continue
-            self._files.forget_others(index, segments)
+            if not others:
+                self._files.forget_others(index, segments)
             unread = Lost(tuple(lost), len(manifest.segments), why)
             return SegmentView(index, manifest, segments, lexical=lexical, lost=unread)
         raise DatabaseError("the index changes faster than it can be opened", service="index")
@@ -234,6 +288,10 @@ class Views:
 
     def _wrote(self, index: IndexRef, before: Manifest, after: Manifest) -> bool:
         return self._manifests.write(index.tenant, index.name, after.encoded(), after.sequence, before.sequence)
+
+
+def _of_layer(index: IndexRef, layer: OpenSegment, lexical: SharedLexicalSearch) -> SegmentView:
+    return SegmentView(index, Manifest(), [layer], lexical=lexical, lost=Lost((), 1, None))
 
 
 LAYER = "layer-"

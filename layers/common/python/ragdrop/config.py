@@ -179,6 +179,11 @@ class Settings(Tunables):
     queue_url: str = setting(..., TEXT, "Set by the template", STACK)
     bulk_queue_url: str = setting("", TEXT, "Set by the template: [bulk work](adr/0029-two-lanes-of-ingest.md)", STACK)
 
+    fan_out_function: str = setting("", TEXT, "Set by the template: [shards](index.md#shards)", STACK)
+    fan_out_chunks: int = setting(
+        2_000_000, whole(1, 1_000_000_000), "Chunks of a [shard](index.md#shards) of the bucket index"
+    )
+
     cache_size: int = setting(1_000, ENTRIES, "Cached answers of a function, checked before use; 0 = none")
     cache_ttl_s: int = setting(300, whole(0, DAY_S), "Seconds that an answer is cached")
     embedding_cache_size: int = setting(1_000, ENTRIES, "Cached vectors of questions; 0 = none, no shared ones either")

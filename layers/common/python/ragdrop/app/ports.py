@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,8 +20,11 @@ from ragdrop.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from bucketindex.index import BucketChunkIndex
+    from bucketindex.shards import AskShard
+    from ragdrop.domain.deadlines import Deadline
     from ragdrop.generate.answering import ReadQuestion
     from ragdrop.ingest.revision_store import RevisionStore
+    from ragdrop.models.function_transport import ShardFunction
     from ragdrop.models.http import OpenAiHttp
     from ragdrop.ports.answer_services import ClaimVerifier, Prompter, Receipts
     from ragdrop.ports.indexes import ChunkIndex, ManifestStore
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 
 RERANK_TIMEOUT_S = 10
 READER_TIMEOUT_S = 10
+SHARD_TIMEOUT_S = 29  # of the query function
 OCR_TIMEOUT_S = 60  # a page takes a small CPU seconds
 SHARE_OF_DISK = 0.8  # of /tmp, for copies of segments
 MAX_COPIES_BYTES = 4 << 30  # a laptop's disk is larger than that of a function
@@ -196,7 +200,34 @@ class Ports:
         from bucketindex.index import BucketChunkIndex
 
         room = int(min(shutil.disk_usage(tempfile.gettempdir()).total * SHARE_OF_DISK, MAX_COPIES_BYTES))
-        return BucketChunkIndex(self.state, self.manifests, self.index_folder, max_bytes=room, clock=self.clock)
+        return BucketChunkIndex(
+            self.state,
+            self.manifests,
+            self.index_folder,
+            max_bytes=room,
+            clock=self.clock,
+            shard_chunks=self.settings.fan_out_chunks,
+            ask_shard=self._ask_shard,
+        )
+
+    @cached_property
+    def _ask_shard(self) -> AskShard | None:
+        """Asks the stack's query function for a part of a large index; None where this process answers itself."""
+        if not self.settings.fan_out_function:
+            return None
+
+        def ask(request: Mapping[str, Any], deadline: Deadline) -> Mapping[str, Any]:
+            return self._shard_function(request, deadline)
+
+        return ask
+
+    @cached_property
+    def _shard_function(self) -> ShardFunction:
+        from bucketindex.shards import MAX_SHARDS_AT_ONCE
+        from ragdrop.models.function_transport import ShardFunction
+
+        name = self.settings.fan_out_function
+        return ShardFunction(self._function_http(name, SHARD_TIMEOUT_S, calls=MAX_SHARDS_AT_ONCE))
 
     @cached_property
     def index_folder(self) -> Path:
@@ -372,7 +403,7 @@ class Ports:
         renewed = partial(secret, renew=True)
         return OpenAiHttp(url, api_key=secret, renewed_key=renewed, timeout_s=timeout_s, retries=self._retries())
 
-    def _function_http(self, name: str, timeout_s: float) -> OpenAiHttp:
+    def _function_http(self, name: str, timeout_s: float, *, calls: int = 16) -> OpenAiHttp:
         """A client whose requests a function of the stack answers, called by this one's role."""
         import httpx
 
@@ -380,7 +411,7 @@ class Ports:
         from ragdrop.models.http import OpenAiHttp
         from ragdrop.stores.aws.clients import client
 
-        transport = httpx.Client(transport=FunctionTransport(name, client("lambda")))
+        transport = httpx.Client(transport=FunctionTransport(name, client("lambda"), calls=calls))
         no_key, retries = _secret(None), self._retries()
         return OpenAiHttp(BASE_URL, api_key=no_key, timeout_s=timeout_s, client=transport, retries=retries)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ragdrop.app.ports import Ports
 from ragdrop.app.tenant_parts import TenantParts
-from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.deadlines import REQUEST_ID, Deadline
 from ragdrop.domain.retrieval import FoundDocument, Reranking
+from ragdrop.errors import DependencyError
 from ragdrop.operate.observe import ObserveQueries, QueryCounter
 from ragdrop.past.as_of import PastViews, ResolveView
 from ragdrop.query.cache import CachedSearch, QueryVectors, UsageCounter
@@ -23,6 +25,9 @@ from ragdrop.query.view import LiveViews
 
 if TYPE_CHECKING:
     from ragdrop.ports.indexes import LayeredIndex
+
+logger = logging.getLogger(__name__)
+SHARD_MARGIN_S = 1.0
 
 
 @dataclass(slots=True)
@@ -107,3 +112,20 @@ def build_query(ports: Ports, tenants: TenantParts) -> QueryParts:
     observed = ObservedSearch(fallback, observe_queries, prices=settings.chat_prices)
     find = Find(resolve_view=resolve_view, understand=understand, index=typed)
     return QueryParts(observed, fallback, cached, search, find, resolve_view, observe_queries)
+
+
+def serve_shard(ports: Ports, event: Mapping[str, Any], left_s: float) -> dict[str, Any]:
+    """Answer another function's search for one shard of a large index.
+
+    Nearly all of the *left_s* seconds of this function may be used: a shard whose segments come too late for the one
+    who asked is there for the next.
+    """
+    token = REQUEST_ID.set(event.get("request_id"))
+    try:
+        found = ports.bucket_index.answer_shard(event["body"], Deadline.after(left_s - SHARD_MARGIN_S))
+        return {"status": 200, "body": found}
+    except DependencyError as exc:
+        logger.warning("a shard of an index could not answer", extra={"code": exc.code})
+        return {"status": 503, "body": {"error": {"message": exc.message}}}
+    finally:
+        REQUEST_ID.reset(token)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, NoCredentialsError, ReadTimeoutError
 
-from ragdrop.domain.deadlines import REQUEST_ID
-from ragdrop.errors import ConfigurationError
+from ragdrop.domain.deadlines import REQUEST_ID, Deadline
+from ragdrop.errors import ConfigurationError, DatabaseError
+from ragdrop.models.http import OpenAiHttp, problem, unreached
+from ragdrop.ports.indexes import SHARD_PATH
 
 BASE_URL = "http://models.function/v1"
 """The base of the addresses that the clients ask; no name leads there."""
@@ -32,12 +35,13 @@ class FunctionTransport(httpx.BaseTransport):
     Args:
         function: Name, alias included, such as `ragdrop-models:live`.
         client: A low-level client of Lambda, which makes one attempt a call.
+        calls: At once.
     """
 
-    def __init__(self, function: str, client: Any) -> None:
+    def __init__(self, function: str, client: Any, *, calls: int = MAX_CALLS) -> None:
         self._function = function
         self._client = client
-        self._calls = ThreadPoolExecutor(MAX_CALLS, thread_name_prefix="models-function")
+        self._calls = ThreadPoolExecutor(calls, thread_name_prefix="function-calls")
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Wait for the answer as long as the request's timeout allows; the SDK's own cannot be set for each call.
@@ -93,6 +97,28 @@ class FunctionTransport(httpx.BaseTransport):
         retryable = status >= httpx.codes.INTERNAL_SERVER_ERROR or not status
         what = "could not run" if retryable else "may not be invoked by this function's role, or cannot run"
         return _response(UNAVAILABLE if retryable else REFUSED, f"function {self._function} {what} ({code or status})")
+
+
+class ShardFunction:
+    """Asks a function for its part of a search, as `bucketindex.shards.AskShard`.
+
+    Raises:
+        DatabaseError: It could not be reached, was too slow, or failed.
+        DeadlineError: No time was left.
+    """
+
+    def __init__(self, http: OpenAiHttp) -> None:
+        self._http = http
+
+    def __call__(self, request: Mapping[str, Any], deadline: Deadline) -> Mapping[str, Any]:
+        try:
+            response = self._http.post(SHARD_PATH, dict(request), deadline, stage="index")
+        except httpx.TransportError as exc:
+            raise DatabaseError(unreached(exc, "a shard of the index"), service="index") from exc
+        if response.status_code != httpx.codes.OK:
+            raise DatabaseError(f"a shard of the index failed: {problem(response)}", service="index")
+        found: Mapping[str, Any] = response.json()
+        return found
 
 
 def _failure(function: str, kind: str, content: bytes) -> httpx.Response:

@@ -14,6 +14,8 @@ from ragdrop.ports.search_services import SearchableIndex
 
 SMALL_BYTES = 64 << 20  # of an index that each sweep reads whole
 ALL_BYTES = 1 << 62
+SHARD_PATH = "/shard"
+"""The path of an event that asks the query function for one shard of an index; no route of the API is there."""
 
 
 @dataclass(frozen=True, slots=True)
