@@ -7,7 +7,17 @@ from contextlib import contextmanager
 from threading import RLock
 
 from ragdrop.errors import RagdropError
-from ragdrop.ports.message_queue import Continuation, Delivery, MergeRequest, QueueDepth, go_on, look_at, merge_segments
+from ragdrop.ports.message_queue import (
+    Continuation,
+    Delivery,
+    MergeRequest,
+    QueueDepth,
+    WorkRequest,
+    go_on,
+    look_at,
+    merge_segments,
+    work_on,
+)
 
 BULK = "bulk"
 
@@ -15,16 +25,18 @@ BULK = "bulk"
 class MemoryMessageQueue:
     """MessageQueue for tests; time stands still, so a message that was delayed stays away.
 
-    `sent` holds the keys that were sent, in order; `continued` the large documents to go on with; `merges` the merges
-    that were asked for; `dead` the keys of the dead-letter queue; `delays` the receipt handles with their seconds, in
-    order; `moved` the messages that went to the queue for bulk work, which exists where `has_bulk` is set; `fail_with`
-    is raised by every call while it is set; `calls` names the calls made.
+    `sent` holds the keys that were sent, in order; `continued` the large documents to go on with; `merges` the
+    merges that were asked for, `works` items of plans; `dead` the keys of the dead-letter queue; `delays` the
+    receipt handles with their seconds, in order; `moved` the messages that went to the queue for bulk work, which
+    exists where `has_bulk` is set; `fail_with` is raised by every call while it is set; `calls` names the calls
+    made.
     """
 
     def __init__(self) -> None:
         self.sent: list[str] = []
         self.continued: list[Continuation] = []
         self.merges: list[MergeRequest] = []
+        self.works: list[WorkRequest] = []
         self.dead: list[str] = []
         self.delays: list[tuple[str, int]] = []
         self.has_bulk = False
@@ -56,10 +68,14 @@ class MemoryMessageQueue:
         with self._call("merge"):
             self.merges.append(request)
 
+    def work(self, requests: Sequence[WorkRequest]) -> None:
+        with self._call("work"):
+            self.works += requests
+
     def depth(self) -> QueueDepth:
         with self._call("depth"):
             delayed = sum(delay_s > 0 for _, delay_s in self.delays)
-            waiting = len(self.sent) + len(self.continued) + len(self.merges) - delayed
+            waiting = len(self.sent) + len(self.continued) + len(self.merges) + len(self.works) - delayed
             return QueueDepth(waiting, 0, delayed, len(self.dead))
 
     def redrive(self) -> int:
@@ -85,6 +101,7 @@ class MemoryMessageQueue:
         """What was sent as ingest is given it."""
         with self._lock:
             bodies = [*map(look_at, self.sent), *map(go_on, self.continued), *map(merge_segments, self.merges)]
+            bodies += map(work_on, self.works)
             names = [(f"message-{number}", f"receipt-{number}") for number in range(len(bodies))]
             return {
                 "Records": [

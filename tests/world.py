@@ -21,6 +21,7 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.ports.message_queue import Change, Delivery
 from testing.memory_breakers import MemoryBreakers
 from testing.memory_chunk_index import MemoryChunkIndex
+from testing.memory_ledger import MemoryWorkLedger
 from testing.memory_manifests import MemoryManifests
 from testing.memory_message_queue import MemoryMessageQueue
 from testing.memory_object_store import MemoryObjectStore
@@ -102,6 +103,7 @@ class World:
         named = ("hop_limits", "revisions", "bucket_index", "parser", "reader")
         given = {name: parts[name] for name in named if name in parts}
         manifests = parts.get("manifests") or MemoryManifests()
+        given["work_ledger"] = self.work_ledger = parts.get("work_ledger") or MemoryWorkLedger()
         folder = parts.get("index_folder") or Path(COPIES.name) / uuid4().hex
         self.app: App = compose(ports.replace(index_folder=folder, manifests=manifests, **given))
         if self.registry.tenant(tenant) is None:

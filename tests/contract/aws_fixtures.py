@@ -29,7 +29,9 @@ from ragdrop.ports.registry import Registry, RequestCounts
 from ragdrop.ports.search_services import VisitedCache
 from ragdrop.ports.shared_state import BreakerStore, StoredReplies
 from ragdrop.ports.telemetry import Telemetry
+from ragdrop.ports.work_ledger import WorkLedger
 from ragdrop.stores.aws.clients import read_answers_plainly
+from ragdrop.stores.dynamodb.ledger_items import DynamoDbWorkLedger
 from ragdrop.stores.dynamodb.receipts_table import DynamoDbReceipts
 from ragdrop.stores.dynamodb.registry_table import DynamoDbManifests, DynamoDbRegistry
 from ragdrop.stores.dynamodb.telemetry_table import (
@@ -42,6 +44,7 @@ from ragdrop.stores.dynamodb.telemetry_table import (
 from ragdrop.stores.s3_objects import S3ObjectStore
 from ragdrop.stores.sqs_queue import SqsMessageQueue
 from testing.memory_breakers import MemoryBreakers
+from testing.memory_ledger import MemoryWorkLedger
 from testing.memory_manifests import MemoryManifests
 from testing.memory_message_queue import MemoryMessageQueue
 from testing.memory_object_store import MemoryObjectStore
@@ -189,6 +192,16 @@ def manifests_engine(engine: str) -> Iterator[ManifestStore]:
         return
     with table_engine(engine, "RegistryTable") as (name, client):
         yield DynamoDbManifests(name, client)
+
+
+@contextmanager
+def work_ledger_engine(engine: str) -> Iterator[WorkLedger]:
+    """Plans; on the emulator in the stack's own registry table, so tests take a tenant of their own."""
+    if engine == "memory":
+        yield MemoryWorkLedger()
+        return
+    with table_engine(engine, "RegistryTable") as (name, client):
+        yield DynamoDbWorkLedger(name, client)
 
 
 @contextmanager

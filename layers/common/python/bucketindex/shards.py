@@ -11,7 +11,7 @@ import base64
 import json
 import logging
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import asdict, dataclass, replace
@@ -59,7 +59,7 @@ AskShard = Callable[[Object, Deadline], Object]
 def shards_of(manifest: Manifest, chunks: int, size_bytes: int | None = None) -> list[Manifest]:
     """The segments of an index in shards of at most so many chunks, and bytes to fetch, in their order.
 
-    A shard that is full stays as it is when the index grows.  One segment is a shard of its own, whatever its size.
+    A shard that is full stays as it is when the index grows.  A segment that is larger is one shard.
 
     Each has the removals that hide something of it, and no sequence, so that it is equal while its segments are.
 
@@ -80,10 +80,9 @@ def shards_of(manifest: Manifest, chunks: int, size_bytes: int | None = None) ->
     return [_with_removals(each, manifest) for each in shards]
 
 
-def part_of(manifest: Manifest, names: Iterable[str]) -> Manifest:
+def shard_of(manifest: Manifest, names: Collection[str]) -> Manifest:
     """Some segments of an index, as one shard."""
-    wanted = set(names)
-    return _with_removals(Manifest(0, tuple(each for each in manifest.segments if each.name in wanted)), manifest)
+    return _with_removals(Manifest(0, tuple(each for each in manifest.segments if each.name in names)), manifest)
 
 
 def _with_removals(shard: Manifest, manifest: Manifest) -> Manifest:

@@ -1,7 +1,10 @@
 """Build ingest: from a changed object to its live chunks."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from ragdrop.app.ports import Ports
 from ragdrop.calibration.calibrate import Calibrate, SampleDocuments
@@ -10,9 +13,16 @@ from ragdrop.ingest.index_revision import IndexRevision
 from ragdrop.ingest.reconcile import BulkLane, MergeSegments, ReconcileBatch, Redelivery
 from ragdrop.ingest.reconcile_key import ReconcileKey
 from ragdrop.ingest.revision_store import KnownVectors
-from ragdrop.ingest.write_chunks import WriteChunks, WriteParts
+from ragdrop.ingest.write_chunks import CopyRevision, WriteChunks, WriteParts
 from ragdrop.tenants.directory import TenantDirectory
 from ragdrop.tenants.settings_files import ApplySettings
+
+if TYPE_CHECKING:
+    from ragdrop.domain.deadlines import Deadline
+    from ragdrop.operate.planned_reindex import PlannedReindex
+    from ragdrop.operate.reindex import Reindex
+    from ragdrop.ports.message_queue import WorkRequest
+    from ragdrop.ports.model_services import Embedder
 
 MIN_TIME_FOR_A_FIT_S = 30.0  # with less left the next batch, or the sweep, calibrates
 
@@ -92,15 +102,49 @@ class IngestParts:
             redelivery=redelivery,
             bulk_lane=BulkLane(ports.queue, clock=ports.clock),
             merge_segments=self.merge_segments,
+            work=self._work,
             calibrate=partial(self.calibrate.if_due, least_s=MIN_TIME_FOR_A_FIT_S),
         )
 
+    def _work(self, request: WorkRequest, worker: str, deadline: Deadline) -> bool:
+        return self.planned_reindex(request, worker, deadline)
+
+    @cached_property
+    def planned_reindex(self) -> PlannedReindex:
+        from ragdrop.operate.planned_reindex import PlannedReindex  # few batches have an item of a plan
+
+        ports = self.ports
+        return PlannedReindex(
+            reindex=self.reindex,
+            ledger=ports.work_ledger,
+            queue=ports.queue,
+            state=ports.state,
+            embedder=ports.embedder,
+            copying=self._copying,
+            clock=ports.clock,
+            wait=ports.sleep,
+        )
+
+    @cached_property
+    def reindex(self) -> Reindex:
+        from ragdrop.operate.reindex import Reindex
+
+        ports = self.ports
+        copy = self._copying(ports.embedder)
+        return Reindex(
+            registry=ports.registry, revisions=ports.revisions, index=ports.index, copy_revision=copy, wait=ports.sleep
+        )
+
+    def _copying(self, embedder: Embedder) -> CopyRevision:
+        return CopyRevision(revisions=self.ports.revisions, write_chunks=self._writing(embedder))
+
     @cached_property
     def write_chunks(self) -> WriteChunks:
+        return self._writing(self.ports.embedder)
+
+    def _writing(self, embedder: Embedder) -> WriteChunks:
         ports = self.ports
-        return WriteChunks(
-            revisions=ports.revisions, index=ports.index, embedder=ports.embedder, splitter=ports.splitter
-        )
+        return WriteChunks(revisions=ports.revisions, index=ports.index, embedder=embedder, splitter=ports.splitter)
 
     @cached_property
     def calibrate(self) -> Calibrate:

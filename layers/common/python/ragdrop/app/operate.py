@@ -12,12 +12,12 @@ from ragdrop.app.ports import Ports
 from ragdrop.app.tenant_parts import TenantParts
 from ragdrop.calibration.calibrate import Calibrate
 from ragdrop.config import bedrock_region
-from ragdrop.ingest.write_chunks import CopyRevision
 from ragdrop.operate import health
 from ragdrop.operate.costs import ReadCosts
 from ragdrop.operate.diagnose import Diagnose
 from ragdrop.operate.golden_questions import GoldenRuns
 from ragdrop.operate.leftovers import DERIVED_AGE_S, RemoveDerived, RemoveOrphans
+from ragdrop.operate.planned_reindex import PlannedReindex
 from ragdrop.operate.rebuild_index import ReadContent, RebuildIndex
 from ragdrop.operate.reindex import Reindex
 from ragdrop.operate.restore import Restore
@@ -177,13 +177,13 @@ class OperateParts:
             telemetry=ports.telemetry,
         )
 
-    @cached_property
+    @property
     def reindex(self) -> Reindex:
-        ports = self.ports
-        copy = CopyRevision(revisions=ports.revisions, write_chunks=self.ingest.write_chunks)
-        return Reindex(
-            registry=ports.registry, revisions=ports.revisions, index=ports.index, copy_revision=copy, wait=ports.sleep
-        )
+        return self.ingest.reindex
+
+    @property
+    def planned_reindex(self) -> PlannedReindex:
+        return self.ingest.planned_reindex
 
     @cached_property
     def restore(self) -> Restore:

@@ -14,28 +14,25 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ragdrop.app.stored_ports import StoredPorts
 from ragdrop.config import FUNCTION, TEXTRACT, Settings, bedrock_region
 from ragdrop.domain.models import BEDROCK_RERANKERS
 from ragdrop.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from bucketindex.index import BucketChunkIndex
-    from bucketindex.shards import AskShard
     from ragdrop.domain.deadlines import Deadline
     from ragdrop.generate.answering import ReadQuestion
     from ragdrop.ingest.revision_store import RevisionStore
     from ragdrop.models.function_transport import ShardFunction
     from ragdrop.models.http import OpenAiHttp
-    from ragdrop.ports.answer_services import ClaimVerifier, Prompter, Receipts
-    from ragdrop.ports.indexes import ChunkIndex, ManifestStore
-    from ragdrop.ports.message_queue import MessageQueue, WiringProbe
+    from ragdrop.ports.answer_services import ClaimVerifier, Prompter
+    from ragdrop.ports.indexes import ChunkIndex
+    from ragdrop.ports.message_queue import WiringProbe
     from ragdrop.ports.model_services import ChatModel, Embedder, ModelCatalogue, ModelList, Reader
-    from ragdrop.ports.object_store import ObjectStore
     from ragdrop.ports.reading import Parser, Splitter, TextRecognizer
-    from ragdrop.ports.registry import HopLimits, Registry, RequestCounts, TokenVerifier
-    from ragdrop.ports.search_services import Metrics, Reranker, Tracer, VisitedCache
-    from ragdrop.ports.shared_state import BreakerStore, StoredReplies
-    from ragdrop.ports.telemetry import Telemetry
+    from ragdrop.ports.registry import HopLimits, Registry, TokenVerifier
+    from ragdrop.ports.search_services import Metrics, Reranker, Tracer
     from ragdrop.resilience.breakers import Breakers, Retries
 
 RERANK_TIMEOUT_S = 10
@@ -48,7 +45,7 @@ MAX_COPIES_BYTES = 4 << 30  # a laptop's disk is larger than that of a function
 T = TypeVar("T")
 
 
-class Ports:
+class Ports(StoredPorts):
     """Every port: its adapter, or what `replace` was given in place of it.
 
     Those named `guarded_` are behind a breaker, for questions; ingest writes through the others.
@@ -82,74 +79,6 @@ class Ports:
     def sleep(self) -> Callable[[float], None]:
         """Lets seconds pass, where an operator's command waits for others."""
         return time.sleep
-
-    # AWS
-
-    @cached_property
-    def documents(self) -> ObjectStore:
-        from ragdrop.stores.s3_objects import S3ObjectStore
-
-        return S3ObjectStore(self.settings.document_bucket)
-
-    @cached_property
-    def state(self) -> ObjectStore:
-        from ragdrop.stores.s3_objects import S3ObjectStore
-
-        return S3ObjectStore(self.settings.state_bucket)
-
-    @cached_property
-    def registry(self) -> Registry:
-        from ragdrop.stores.dynamodb.registry_table import DynamoDbRegistry
-
-        return DynamoDbRegistry(self.settings.registry_table)
-
-    @cached_property
-    def manifests(self) -> ManifestStore:
-        from ragdrop.stores.dynamodb.registry_table import DynamoDbManifests
-
-        return DynamoDbManifests(self.settings.registry_table)
-
-    @cached_property
-    def telemetry(self) -> Telemetry:
-        from ragdrop.stores.dynamodb.telemetry_table import DynamoDbTelemetry
-
-        return DynamoDbTelemetry(self.settings.telemetry_table)
-
-    @cached_property
-    def receipts(self) -> Receipts:
-        from ragdrop.stores.dynamodb.receipts_table import DynamoDbReceipts
-
-        return DynamoDbReceipts(self.settings.telemetry_table)
-
-    @cached_property
-    def stored_replies(self) -> StoredReplies:
-        from ragdrop.stores.dynamodb.telemetry_table import DynamoDbStoredReplies
-
-        return DynamoDbStoredReplies(self.settings.telemetry_table)
-
-    @cached_property
-    def request_counts(self) -> RequestCounts:
-        from ragdrop.stores.dynamodb.telemetry_table import DynamoDbRequestCounts
-
-        return DynamoDbRequestCounts(self.settings.telemetry_table)
-
-    @cached_property
-    def visited(self) -> VisitedCache:
-        from ragdrop.stores.dynamodb.telemetry_table import DynamoDbVisitedCache
-
-        return DynamoDbVisitedCache(self.settings.visited_table)
-
-    @cached_property
-    def breaker_store(self) -> BreakerStore:
-        from ragdrop.stores.dynamodb.telemetry_table import DynamoDbBreakers
-
-        return DynamoDbBreakers(self.settings.telemetry_table)
-
-    @cached_property
-    def queue(self) -> MessageQueue:
-        from ragdrop.stores.sqs_queue import SqsMessageQueue
-
-        return SqsMessageQueue(self.settings.queue_url, bulk_url=self.settings.bulk_queue_url)
 
     @cached_property
     def wiring(self) -> WiringProbe:
@@ -207,27 +136,18 @@ class Ports:
             max_bytes=room,
             clock=self.clock,
             shard_chunks=self.settings.fan_out_chunks,
-            ask_shard=self._ask_shard,
+            ask_shard=self._ask_shard if self.settings.fan_out_function else None,
         )
 
-    @cached_property
-    def _ask_shard(self) -> AskShard | None:
-        """Asks the stack's query function for a part of a large index; None where this process answers itself."""
-        if not self.settings.fan_out_function:
-            return None
-
-        def ask(request: Mapping[str, Any], deadline: Deadline) -> Mapping[str, Any]:
-            return self._shard_function(request, deadline)
-
-        return ask
+    def _ask_shard(self, request: Mapping[str, Any], deadline: Deadline) -> Mapping[str, Any]:
+        """Ask the stack's query function for a part of a large index."""
+        return self._shard_function(request, deadline)
 
     @cached_property
     def _shard_function(self) -> ShardFunction:
-        from bucketindex.shards import MAX_SHARDS_AT_ONCE
-        from ragdrop.models.function_transport import ShardFunction
+        from ragdrop.models.function_transport import MAX_SHARDS, ShardFunction
 
-        name = self.settings.fan_out_function
-        return ShardFunction(self._function_http(name, SHARD_TIMEOUT_S, calls=MAX_SHARDS_AT_ONCE))
+        return ShardFunction(self._function_http(self.settings.fan_out_function, SHARD_TIMEOUT_S, calls=MAX_SHARDS))
 
     @cached_property
     def index_folder(self) -> Path:

@@ -21,13 +21,14 @@ from ragdrop.ingest.reconcile_key import ReconcileKey, Work
 from ragdrop.ingest.reconcile_rules import MAX_RECEIVES, obsolete_before, retry_delay_s
 from ragdrop.ingest.write_chunks import AT_ONCE, Known, Stop, Unfinished, WriteParts, WrittenRevision
 from ragdrop.ports.indexes import MergingIndex
-from ragdrop.ports.message_queue import Change, Delivery, MergeRequest, MessageQueue
+from ragdrop.ports.message_queue import Change, Delivery, MergeRequest, MessageQueue, WorkRequest
 from ragdrop.ports.registry import Registry
 from ragdrop.tenants.directory import TenantDirectory
 
 logger = logging.getLogger(__name__)
 
 MAX_MERGE_TRIES = 3
+WORK_RETRY_S = 120  # three of these are longer than a worker holds an item of a plan
 MERGE_S = 150.0  # twice what the largest merge takes of a core
 MIN_TIME_FOR_A_RECORD_S = 20.0  # with less left no record is begun: it would be cut off and come back later than this
 
@@ -60,6 +61,7 @@ class ReconcileBatch:
     bulk_lane: BulkLane
     merge_segments: MergeSegments
     calibrate: Callable[[str, Deadline], None]
+    work: Callable[[WorkRequest, str, Deadline], bool]
 
     def __call__(self, deliveries: Sequence[Delivery], deadline: Deadline) -> list[Delivery]:
         """Reconcile all keys of a batch; the deliveries that failed and must come again.
@@ -79,6 +81,7 @@ class ReconcileBatch:
             failed += self._continue(delivery, work, deadline)
         self.merge_segments.ask_where_due({each.tenant.part_of(t) for _, each in written for t in each.targets})
         failed += self._merge(deliveries, deadline)
+        failed += self._work(deliveries, deadline)
         for name in {each.key.tenant for _, each in written}:
             self.calibrate(name, deadline)
         return list({delivery.message_id: delivery for delivery in failed}.values())
@@ -148,6 +151,23 @@ class ReconcileBatch:
                     failed.append(delivery)
                 continue
             logger.info("segments were merged", extra={"tenant": delivery.merge.tenant, "segments": merged})
+        return failed
+
+    def _work(self, deliveries: Sequence[Delivery], deadline: Deadline) -> list[Delivery]:
+        """Do the items of plans that messages ask for; the messages of those that are not done."""
+        failed = []
+        for delivery in deliveries:
+            if delivery.work is None:
+                continue
+            try:
+                if self.work(delivery.work, f"{delivery.message_id}:{delivery.receives}", deadline):
+                    continue
+                delay_s = WORK_RETRY_S  # another worker has it, or died with it
+            except DependencyError as exc:
+                logger.warning("an item of a plan failed", extra={"tenant": delivery.work.tenant, "code": exc.code})
+                delay_s = 0
+            self.redelivery.after(delivery, delay_s)
+            failed.append(delivery)
         return failed
 
     def _begin_key(self, key: DocumentKey, change: Change, delivery: Delivery, deadline: Deadline) -> Work | None:

@@ -18,7 +18,7 @@ from ragdrop.ports.indexes import SHARD_PATH
 BASE_URL = "http://models.function/v1"
 """The base of the addresses that the clients ask; no name leads there."""
 MAX_PAYLOAD_BYTES = 6 * 1_024 * 1_024  # Lambda's limit of a synchronous call, for the event and for its answer
-MAX_CALLS = 16  # at once
+MAX_CALLS, MAX_SHARDS = 16, 128  # at once
 TOO_LARGE, TOO_MANY, FAILED, UNAVAILABLE, TOO_SLOW, REFUSED = 413, 429, 502, 503, 504, 424
 _THROTTLED = frozenset({"TooManyRequestsException", "EC2ThrottledException", "ThrottlingException"})
 _TOO_LARGE = frozenset({"RequestTooLargeException", "RequestEntityTooLargeException"})

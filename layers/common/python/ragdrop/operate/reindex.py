@@ -89,9 +89,23 @@ class Reindex:
             copied += changed
             if not changed:
                 break
-        documents, chunks = self._verify(tenant, tenant.building)
-        self._move(self._tenant(name), active=tenant.building, building=None, previous=tenant.active)
-        return ReindexReport(name, tenant.active.name, tenant.building.name, documents, chunks, copied)
+        return self.switch(tenant, tenant.building, copied)
+
+    def switch(
+        self, tenant: Tenant, building: ActiveIndex, copied: int, known: tuple[int, int] | None = None
+    ) -> ReindexReport:
+        """Verify the new index and let it answer.
+
+        *known* are its documents and chunks where a ledger has them: if the index holds fewer, as documents became
+        smaller since, all of them are counted.
+
+        Raises:
+            ConflictError: The indexes were changed by someone else.
+            DatabaseError: The copy is not whole; the old index continues to answer.
+        """
+        documents, chunks = self._verify(tenant, building, known)
+        self._move(self._tenant(tenant.name), active=building, building=None, previous=tenant.active)
+        return ReindexReport(tenant.name, tenant.active.name, building.name, documents, chunks, copied)
 
     def begin(self, name: str, requested: ActiveIndex, *, again: bool = False) -> Tenant | None:
         """Name the new index in the tenant's item: from here on ingest writes to both."""
@@ -164,11 +178,18 @@ class Reindex:
     def _live(self, tenant: str) -> Iterator[list[Head]]:
         """The heads of what is live or waits in a stage, each read consistently: the listing may lag behind."""
         for listed in head_pages(self.registry, tenant, size=self.page_size):
-            keys = [head.key for head in listed if not head.key.is_settings]
-            heads = self.registry.heads(keys, Deadline.after(STEP_S)) if keys else Heads({})
-            if heads.unread:
-                raise DatabaseError(f"{len(heads.unread)} documents could not be read", service="registry")
-            yield [heads.found[key] for key in keys if key in heads.found and searched_revisions(heads.found[key])]
+            yield [head for head in self.current(listed) if searched_revisions(head)]
+
+    def current(self, listed: Sequence[Head]) -> list[Head]:
+        """Up to 100 documents of a listing, each read consistently.
+
+        Raises DatabaseError: one could not be read.
+        """
+        keys = [head.key for head in listed if not head.key.is_settings]
+        heads = self.registry.heads(keys, Deadline.after(STEP_S)) if keys else Heads({})
+        if heads.unread:
+            raise DatabaseError(f"{len(heads.unread)} documents could not be read", service="registry")
+        return [heads.found[key] for key in keys if key in heads.found]
 
     def _copy_all(self, tenant: Tenant, building: ActiveIndex, progress: Progress) -> int:
         total = self._tenant(tenant.name).documents
@@ -180,15 +201,27 @@ class Reindex:
         return copied
 
     def _copy(self, heads: Sequence[Head], tenant: Tenant, building: ActiveIndex) -> int:
-        """Copy the revisions that the new index does not have yet; how many."""
-        deadline = Deadline.after(STEP_S)
+        return self.copy(heads, tenant, building, self.copy_revision, Deadline.after(STEP_S))
+
+    def copy(
+        self,
+        heads: Sequence[Head],
+        tenant: Tenant,
+        building: ActiveIndex,
+        copy_revision: CopyRevision,
+        deadline: Deadline,
+    ) -> int:
+        """Copy the revisions that the new index does not have yet; how many.
+
+        Raises DatabaseError, or what the services raise: what was copied stays, and the same call copies the rest.
+        """
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="reindex") as pool:
             places = [(head.key, revision) for head in heads for revision in searched_revisions(head)]
             missing = [
                 each for each in pool.map(lambda place: self._missing(place, building), places) if each is not None
             ]
         found = [(stored, detail.facts) for *_, stored, detail in missing if stored is not None and detail is not None]
-        written = self.copy_revision.several(found, tenant=tenant, target=building, deadline=deadline)
+        written = copy_revision.several(found, tenant=tenant, target=building, deadline=deadline)
         for key, revision, _, _ in missing:
             now = self.registry.head(key)
             if (key, revision) not in written:
@@ -213,18 +246,28 @@ class Reindex:
             return None
         return key, revision, self.revisions.open(key, revision), self.registry.detail(key, revision)
 
-    def _verify(self, tenant: Tenant, building: ActiveIndex) -> tuple[int, int]:
+    def counts_of(self, heads: Sequence[Head], building: ActiveIndex) -> tuple[int, int]:
+        """How many of *heads* have chunks in the new index, and how many chunks."""
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="reindex") as pool:
+            chunks = list(pool.map(lambda head: self._chunks_of(head, building), heads))
+        return sum(1 for each in chunks if each), sum(chunks)
+
+    def _verify(self, tenant: Tenant, building: ActiveIndex, known: tuple[int, int] | None = None) -> tuple[int, int]:
         """Compare counts, and let a sample of chunks find themselves; documents and chunks of the new index."""
         part, deadline = tenant.part_of(building), Deadline.after(STEP_S)
         self.index.refresh([part], deadline)
+        found = self.index.count(part, deadline)
+        is_enough = known is not None and found >= known[1]
         documents = chunks = 0
         sample: list[DocumentKey] = []
-        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="reindex") as pool:
-            for heads in self._live(tenant.name):
-                documents += len(heads)
-                chunks += sum(pool.map(lambda head: self._chunks_of(head, building), heads))
-                sample += [head.key for head in heads[: SAMPLE - len(sample)]]
-        found = self.index.count(part, deadline)
+        for heads in self._live(tenant.name):
+            documents += len(heads)
+            sample += [head.key for head in heads[: SAMPLE - len(sample)]]
+            if is_enough and len(sample) == SAMPLE:
+                break
+            chunks += self.counts_of(heads, building)[1]
+        if known is not None and is_enough:
+            documents, chunks = known
         if found < chunks:
             message = f"{building.name!r} holds {found} chunks of {tenant.name!r}, {chunks} were written"
             raise DatabaseError(message, service="index")

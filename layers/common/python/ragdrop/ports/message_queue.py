@@ -11,6 +11,7 @@ from urllib.parse import unquote_plus
 LOOK_AT = "ragdrop:look-at"
 GO_ON = "ragdrop:go-on"
 MERGE = "ragdrop:merge"
+WORK = "ragdrop:work"
 SUBSCRIBED = ("s3:ObjectCreated:*", "s3:ObjectRemoved:*", "s3:LifecycleExpiration:*", "s3:ObjectTagging:*")
 
 
@@ -45,11 +46,21 @@ class MergeRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkRequest:
+    """An item of the plan of a tenant's new index is to be done; without a number the plan's listing continues."""
+
+    tenant: str
+    index: str
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Delivery:
     """One message as it was delivered.
 
-    `receives` counts from 1; `merge` is set where the message asks for that alone; `understood` is False for a message
-    that has no known form.  `body` is the message as it came, `queue` the name of the queue that it came from.
+    `receives` counts from 1; `merge` or `work` is set where the message asks for that alone; `understood` is False for
+    a message that has no known form.  `body` is the message as it came, `queue` the name of the queue that it came
+    from.
     """
 
     message_id: str
@@ -58,13 +69,15 @@ class Delivery:
     changes: tuple[Change, ...]
     understood: bool = True
     merge: MergeRequest | None = None
+    work: WorkRequest | None = None
     body: str = field(default="", repr=False)
     queue: str = ""
 
     @property
     def group(self) -> str:
         """What the order is fair between: tenant and vault of its first key, or the tenant of a merge."""
-        return group_of(self.changes[0].key) if self.changes else self.merge.tenant if self.merge else ""
+        alone = self.merge or self.work
+        return group_of(self.changes[0].key) if self.changes else alone.tenant if alone else ""
 
 
 def group_of(key: str) -> str:
@@ -112,13 +125,27 @@ def merge_segments(request: MergeRequest) -> str:
     return json.dumps({"type": MERGE, **asdict(request)})
 
 
+def work_on(request: WorkRequest) -> str:
+    """The body of a message that asks ingest to do an item of a plan.
+
+    >>> record = {"messageId": "m", "receiptHandle": "r", "body": work_on(WorkRequest("acme", "bucket-v1", 7))}
+    >>> deliveries({"Records": [record]})[0].work
+    WorkRequest(tenant='acme', index='bucket-v1', number=7)
+    """
+    return json.dumps({"type": WORK, **asdict(request)})
+
+
 def _delivery(record: Mapping[str, Any]) -> Delivery:
     changes: tuple[Change, ...] | None = None
     merge: MergeRequest | None = None
+    item: WorkRequest | None = None
     try:
         body = json.loads(record.get("body", ""))
         if body.get("type") == MERGE:
             changes, merge = (), MergeRequest(str(body["tenant"]), str(body["index"]))
+        elif body.get("type") == WORK:
+            number = None if body["number"] is None else int(body["number"])
+            changes, item = (), WorkRequest(str(body["tenant"]), str(body["index"]), number)
         else:
             changes = _changes(body)
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -131,6 +158,7 @@ def _delivery(record: Mapping[str, Any]) -> Delivery:
         changes or (),
         understood=changes is not None,
         merge=merge,
+        work=item,
         body=record.get("body", ""),
         queue=str(record.get("eventSourceARN", "")).rpartition(":")[2],
     )
@@ -188,6 +216,9 @@ class MessageQueue(Protocol):
 
     def merge(self, request: MergeRequest) -> None:
         """Ask ingest to merge segments of an index."""
+
+    def work(self, requests: Sequence[WorkRequest]) -> None:
+        """Ask ingest for items of a plan, as bulk work; after an error some may have been sent."""
 
     def retry_after(self, delivery: Delivery, delay_s: int) -> None:
         """Show a message again only after *delay_s* seconds."""

@@ -11,10 +11,12 @@ from ragdrop.ports.message_queue import (
     Delivery,
     MergeRequest,
     QueueDepth,
+    WorkRequest,
     go_on,
     group_of,
     look_at,
     merge_segments,
+    work_on,
 )
 from ragdrop.stores.aws.clients import AwsClient, aws_errors
 from ragdrop.stores.aws.clients import client as aws_client
@@ -59,6 +61,9 @@ class SqsMessageQueue:
 
     def merge(self, request: MergeRequest) -> None:
         self._send_bulk([(request.tenant, merge_segments(request))])
+
+    def work(self, requests: Sequence[WorkRequest]) -> None:
+        self._send_bulk([(each.tenant, work_on(each)) for each in requests])
 
     def redrive(self) -> int:
         """Move up to ten messages of the dead-letter queue back, as they are.

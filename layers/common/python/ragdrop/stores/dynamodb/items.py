@@ -58,6 +58,11 @@ def change_counts_pk(tenant: str) -> str:
     return f"LC#{tenant}"
 
 
+def work_pk(tenant: str) -> str:
+    """The partition of a tenant's plans."""
+    return f"W#{tenant}"
+
+
 def listing_pk(tenant: str, status: Status, shard: int) -> str:
     """The partition of the listing for one status and shard."""
     return f"L#{tenant}#{status.value}#{shard}"

@@ -27,6 +27,7 @@ from ragdrop.stores.dynamodb.items import (
     stage_key,
     tenant_item,
     tenant_of,
+    work_pk,
 )
 from ragdrop.stores.dynamodb.table import DynamoDbTable, Update
 
@@ -197,7 +198,7 @@ class DynamoDbRegistry(DynamoDbDocuments):
     def forget_tenant(self, name: str) -> int:
         """Remove keys, old pointers, counts, canaries, settings, folders; then the tenant, and its entry."""
         gone = self._forget_keys(name)
-        partitions = (f"C#{name}", change_counts_pk(name), _canaries(name))
+        partitions = (f"C#{name}", change_counts_pk(name), _canaries(name), work_pk(name))
         others = [item for partition in partitions for item in self._table.query(partition)]
         items = list(self._table.query(f"T#{name}"))
         for item in [*others, *sorted(items, key=lambda each: bool(each["SK"] == TENANT_SK))]:
