@@ -33,8 +33,8 @@ class MemoryWorkLedger:
             now = self._plans[tenant, index]
             if (now.cursor, now.planned) != (before.cursor, before.planned):
                 return False
-            listed = now.documents + sum(each.documents for each in items)
-            self._plans[tenant, index] = replace(now, planned=now.planned + len(items), documents=listed, cursor=cursor)
+            listed = now.listed + sum(each.listed for each in items)
+            self._plans[tenant, index] = replace(now, planned=now.planned + len(items), listed=listed, cursor=cursor)
             self._items[tenant, index] |= {each.number: each for each in items}
             return True
 

@@ -9,12 +9,12 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class WorkRange:
-    """An item: documents behind the cursor `after` of a listing, up to and with the vault path `until`."""
+    """An item: `listed` documents behind the cursor `after` of a listing, up to and with the vault path `until`."""
 
     number: int
     after: str
     until: str
-    documents: int
+    listed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class WorkSummary:
 
     planned: int = 0
     done: int = 0
-    documents: int = 0
+    listed: int = 0
     cursor: str | None = ""
     counts: WorkCounts = WorkCounts()
     begun_at_s: float = 0.0

@@ -46,7 +46,7 @@ class DynamoDbWorkLedger:
     def add(self, tenant: str, index: str, before: WorkSummary, items: Sequence[WorkRange], cursor: str | None) -> bool:
         changes = {"cursor": LISTED if cursor is None else cursor}
         expected = {"cursor": LISTED if before.cursor is None else before.cursor, "planned": before.planned}
-        added = {"planned": len(items), "listed": sum(each.documents for each in items)}
+        added = {"planned": len(items), "listed": sum(each.listed for each in items)}
         moved: Write = (_key(tenant, index, SUMMARY), Update(changes, expected, added))
         return self._table.transact([moved, *(Put(_item(tenant, index, each)) for each in items)])
 
@@ -64,7 +64,7 @@ class DynamoDbWorkLedger:
         if not taken.won or taken.item is None:
             return None
         item = taken.item
-        return WorkRange(number, str(item["after"]), str(item["until"]), int(item["documents"]))
+        return WorkRange(number, str(item["after"]), str(item["until"]), int(item["listed"]))
 
     def is_done(self, tenant: str, index: str, number: int) -> bool:
         item = self._table.get(_key(tenant, index, number))
