@@ -34,10 +34,10 @@ Outcome = tuple[list[str], dict[str, Any]]
 Step = Callable[[Deployment, Tenant], Outcome]
 
 
-def build(target: ActiveIndex, *, again: bool) -> Step:
+def build(target: ActiveIndex, *, again: bool, by_workers: bool = False) -> Step:
     """The step that brings a tenant to an index of the same make as *target*; its name is chosen for each tenant.
 
-    *again* builds also where the tenant's index is of that make.
+    *again* builds also where the tenant's index is of that make; *by_workers* plans it for the ingest functions.
     """
 
     def step(deployment: Deployment, tenant: Tenant) -> Outcome:
@@ -47,7 +47,7 @@ def build(target: ActiveIndex, *, again: bool) -> Step:
             return ([f"{now.name} is so already"], {"changed": False, "index": now.name})
         command = f"ragdrop reindex --tenant {tenant.name}"
         with packages():
-            move = deployment.reindex
+            move = deployment.planned_reindex if by_workers else deployment.reindex
         try:
             with progress(f"reindexing {tenant.name}", tenant.documents, unit="documents") as show:
                 report = move.run(tenant.name, target, show, again=again)
@@ -66,6 +66,45 @@ def build(target: ActiveIndex, *, again: bool) -> Step:
         return (lines, {"changed": True, "index": report.to_index, "previous": report.from_index, **counts})
 
     return step
+
+
+def estimate(target: ActiveIndex, *, again: bool) -> Step:
+    """The step that says what a reindex will take, and changes nothing."""
+
+    def step(_deployment: Deployment, tenant: Tenant) -> Outcome:
+        if not again and tenant.building is None and tenant.active.make == target.make:
+            return ([f"{tenant.active.name} is so already"], {"changed": False, "index": tenant.active.name})
+        with packages():
+            from ragdrop.operate.planned_reindex import estimated
+        fields = asdict(estimated(tenant, target))
+        tokens = f"up to {fields['tokens']} tokens" if fields["tokens"] else "no tokens"
+        lines = [
+            f"{fields['documents']} documents, about {fields['chunks']} chunks, {fields['items']} items of a plan",
+            f"{tokens} to embed; stored vectors are used again where a passage stays the same",
+            f"functions, queue, table and bucket cost about ${fields['usd']:.2f} by list price; models are not in it",
+        ]
+        return (lines, {"changed": False, **fields})
+
+    return step
+
+
+def plan_status(deployment: Deployment, tenant: Tenant) -> Outcome:
+    """How far the plan of a tenant's new index is."""
+    with packages():
+        from ragdrop.operate.planned_reindex import usd_of
+
+        now = deployment.planned_reindex.status(tenant)
+    if now is None or tenant.building is None:
+        return (["no plan is under way"], {"planned": False})
+    counts, seconds = now.counts, max(now.ended_at_s - now.begun_at_s, 0.0)
+    spent = asdict(counts) | {"items": now.planned, "done": now.done, "usd": round(usd_of(now), 4)}
+    listed = "all are listed" if now.cursor is None else "listing continues"
+    lines = [
+        f"{tenant.building.name}: {now.done} of {now.planned} items done, {now.listed} documents listed, {listed}",
+        f"{counts.documents} documents, {counts.chunks} chunks, {counts.embedded} texts embedded in {seconds:.0f} s",
+        f"functions worked {counts.milliseconds / 1_000:.0f} s: about ${usd_of(now):.2f} by list price, without models",
+    ]
+    return (lines, {"planned": True, "index": tenant.building.name, "listed_all": now.cursor is None, **spent})
 
 
 def roll_back(deployment: Deployment, tenant: Tenant) -> Outcome:
@@ -87,7 +126,9 @@ def drop_old_index(deployment: Deployment, tenant: Tenant) -> Outcome:
 
 
 def give_up(deployment: Deployment, tenant: Tenant) -> Outcome:
-    """Remove the index that is being built."""
+    """Remove the index that is being built, with its plan."""
+    with packages():
+        deployment.planned_reindex.abort(tenant)
     removed = deployment.reindex.abort(tenant.name)
     new = tenant.building.name if tenant.building else None
     lines = [f"{new} is given up, {removed} chunks removed; {tenant.active.name} continues to answer"]
@@ -126,6 +167,11 @@ To = Annotated[
     typer.Option("--to", help="The kind of index to move to.", show_default="that of INDEX_URL"),
 ]
 Abort = Annotated[bool, typer.Option("--abort", help="Give up the index that is being built, and remove it.")]
+Workers = Annotated[
+    bool, typer.Option("--workers", help="Let the stack's functions do it, many at once, by a plan in the registry.")
+]
+Status = Annotated[bool, typer.Option("--status", help="Show how far plans are, and what they cost so far.")]
+Estimated = Annotated[bool, typer.Option("--dry-run", help="Show what it takes and costs; change nothing.")]
 
 
 def reindex(
@@ -139,28 +185,33 @@ def reindex(
     rollback: Rollback = False,
     drop_old: DropOld = False,
     abort: Abort = False,
+    workers: Workers = False,
+    status: Status = False,
+    dry_run: Estimated = False,
     as_json: AsObject = False,
 ) -> None:
     """Build a new index beside the old one from the stored texts, then let it answer (operator).
 
     The model is the one of the settings, and so are the chunk sizes that are not given.  --to moves between the bucket
     index and OpenSearch; for both directions INDEX_URL names the OpenSearch.  Meanwhile the old index
-    answers, and it stays up to date until --drop-old.  Cut off, the same command continues where it was.
+    answers, and it stays up to date until --drop-old.  Cut off, the same command continues where it was.  With
+    --workers the ingest functions do the work, and the command waits for them; --dry-run shows before what it takes.
 
     With --json one object a tenant is printed, one a line.
     """
     given: dict[str, Any] = {"chunk_tokens": chunk_tokens, "chunk_overlap_tokens": chunk_overlap_tokens}
     sizes = {name: size for name, size in given.items() if size is not None}
-    if rollback + drop_old + abort + bool(sizes or outdated or to) > 1:
-        raise typer.BadParameter("--rollback, --drop-old, --abort and what a new index is like exclude each other")
+    if rollback + drop_old + abort + status + bool(sizes or outdated or to or workers or dry_run) > 1:
+        message = "--rollback, --drop-old, --abort, --status and what a new index is like exclude each other"
+        raise typer.BadParameter(message)
     deployment = session_of(context).deployment()
     tenants = named(deployment, tenant)
     step: Step
     if rollback or drop_old:
         step = roll_back if rollback else drop_old_index
         tenants = [each for each in tenants if tenant or each.previous]
-    elif abort:
-        step = give_up
+    elif abort or status:
+        step = give_up if abort else plan_status
         tenants = [each for each in tenants if tenant or each.building]
     else:
         target = replace(deployment.settings, **sizes).seed_index()
@@ -168,7 +219,8 @@ def reindex(
             raise ConfigurationError(
                 "INDEX_URL names no OpenSearch: deploy with IndexUrl set to its URL first; tenants stay where they are"
             )
-        step = build(replace(target, name=index_name(target.space, to)) if to else target, again=outdated)
+        target = replace(target, name=index_name(target.space, to)) if to else target
+        step = estimate(target, again=outdated) if dry_run else build(target, again=outdated, by_workers=workers)
     if not tenants:
         note("there is no tenant to do that for")
     in_turn({each.name: partial(step, deployment, each) for each in tenants}, as_json=as_json)

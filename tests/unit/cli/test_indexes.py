@@ -8,8 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from ragdrop.domain.tenants import ActiveIndex, Tenant
+from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Tenant
 from ragdrop.operate.reindex import ReindexReport
+from ragdrop.ports.message_queue import Delivery, WorkRequest
 from tests.unit.cli.world import CommandLine, FakeDeployment
 from tests.world import TENANT, World
 
@@ -319,3 +321,52 @@ def test_a_tenant_with_too_little_is_refused_with_the_numbers(ragdrop: CommandLi
     assert result.exit_code == 1
     assert "acme/ has 0 documents" in result.stderr.replace("'", "")
     assert "the generic calibration stays in force" in result.stderr
+
+
+def test_a_dry_run_shows_what_a_reindex_takes_and_changes_nothing(filled: CommandLine) -> None:
+    before = tenant(filled)
+
+    [line] = printed(filled, *SMALLER, "--dry-run")
+    [unchanged] = printed(filled, "--dry-run")
+
+    assert (line["documents"], line["items"], line["changed"]) == (3, 1, False)
+    assert line["tokens"] == line["chunks"] * 64  # type: ignore[operator]
+    assert unchanged == {"tenant": TENANT, "changed": False, "index": OLD}
+    assert tenant(filled) == before
+
+
+def test_with_workers_functions_do_the_work_and_the_command_waits_for_them(filled: CommandLine) -> None:
+    world = filled.deployment.world
+    planned = world.app.ingest.planned_reindex
+
+    def wait(_seconds: float) -> None:
+        waiting, world.queue.works = world.queue.works, []
+        for number, request in enumerate(waiting):
+            world.deliver(Delivery(f"work-{number}", "receipt", 1, (), work=request))
+
+    world.app.ingest.__dict__["planned_reindex"] = replace(planned, wait=wait)
+
+    result = filled.run("reindex", *SMALLER, "--workers")
+
+    assert result.exit_code == 0
+    assert tenant(filled).active.name == NEW
+    assert "3 documents in" in result.stdout
+
+
+def test_the_status_of_a_plan_shows_its_items_and_what_they_cost(filled: CommandLine) -> None:
+    world = filled.deployment.world
+    planned = world.app.ingest.planned_reindex
+    begun = planned.reindex.begin(TENANT, replace(tenant(filled).active, chunking=ChunkingPlan(64, 0, 64, 0)))
+    assert begun is not None
+    planned.ledger.begin(TENANT, NEW, world.now_s)
+    planned(WorkRequest(TENANT, NEW), "lister", Deadline.after(60))
+    [before] = printed(filled, "--status")
+    planned(WorkRequest(TENANT, NEW, 0), "worker", Deadline.after(60))
+
+    [after] = printed(filled, "--status")
+
+    assert (before["items"], before["done"], before["documents"]) == (1, 0, 0)
+    assert (after["items"], after["done"], after["documents"], after["listed_all"]) == (1, 1, 3, True)
+    assert "1 of 1 items done" in filled.run("reindex", "--status").stdout
+    assert filled.run("reindex", "--abort").exit_code == 0
+    assert "no plan is under way" in filled.run("reindex", "--status", "--tenant", TENANT).stdout

@@ -192,6 +192,10 @@ class FakeDeployment:
     def reindex(self) -> Any:
         return self.reindexer or self.world.app.operate.reindex
 
+    @property
+    def planned_reindex(self) -> Any:
+        return self.world.app.operate.planned_reindex
+
 
 @dataclass
 class CommandLine:
