@@ -8,6 +8,7 @@ from typing import Any
 
 from pages.wrap import table
 from ragdrop.api.shapes.knowledge_base_shapes import knowledge_base_id
+from ragdrop.api.shapes.openai_shapes import file_id
 from ragdrop.domain.deadlines import rfc3339
 
 REFUSED = {"no key": 401, "unknown": 401, "expired": 401, "revoked": 401, "disabled": 403}
@@ -51,6 +52,8 @@ RERANKED = {
     "sources": [{"type": "INLINE", "inlineDocumentSource": {"type": "TEXT", "textDocument": {"text": "A plan."}}}],
     "rerankingConfiguration": {"type": "BEDROCK_RERANKING_MODEL", "bedrockRerankingConfiguration": {}},
 }
+STORE, PLAN_ID = "/v1/vector_stores/{vector_store_id}", file_id("keep/plan.md")
+FILE = {"file_id": file_id("none.md")}
 TURNS = [{"role": "user", "content": "plan"}]
 
 
@@ -135,6 +138,23 @@ ROWS = (
     Row("GET /v1/models/{model}", OWN, (200, 200, 200, 200, 404), "/v1/models/vault:team"),
     Row("GET /v1/models/{model}", ANOTHERS, (404,) * 5, "/v1/models/vault:theirs"),
     Row("POST /v1/embeddings", "the given texts", (200,) * 5, "/v1/embeddings", {"input": "plan"}),
+    Row(
+        "POST /v1/responses", OWN, (200, 200, 200, 200, 404), "/v1/responses", {"model": "vault:team", "input": "plan"}
+    ),
+    Row("POST /v1/responses", ANOTHERS, (404,) * 5, "/v1/responses", {"model": "vault:theirs", "input": "plan"}),
+    Row(f"POST {STORE}/search", OWN, (200, 200, 200, 200, 404), "/v1/vector_stores/team/search", {"query": "plan"}),
+    Row(f"POST {STORE}/search", ANOTHERS, (404,) * 5, f"/v1/vector_stores/{THEIRS}/search", {"query": "plan"}),
+    Row(
+        f"POST {STORE}/files",
+        "a file that is not there",
+        (403, 404, 404, 404, 404),
+        "/v1/vector_stores/team/files",
+        FILE,
+    ),
+    Row(f"POST {STORE}/files", "into another's", (403, 404, 404, 404, 404), "/v1/vector_stores/theirs/files", FILE),
+    Row(f"GET {STORE}/files/{{file}}", OWN, (200, 200, 200, 200, 404), f"/v1/vector_stores/team/files/{PLAN_ID}"),
+    Row(f"GET {STORE}/files/{{file}}", ANOTHERS, (404,) * 5, f"/v1/vector_stores/theirs/files/{file_id('plan.md')}"),
+    Row("POST /v1/files", "a form without a file", (403, 400, 400, 400, 400), "/v1/files", {}),
     Row(RETRIEVE, OWN, (200, 200, 200, 200, 404), f"/knowledgebases/{TEAM}/retrieve", FOR_PLAN),
     Row(RETRIEVE, ANOTHERS, (404,) * 5, f"/knowledgebases/{THEIRS}/retrieve", FOR_PLAN),
     Row("POST /rerank", "no model that reranks", (404,) * 5, "/rerank", RERANKED),

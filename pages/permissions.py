@@ -9,8 +9,9 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from pages.access import RERANKED, RETRIEVE, TEAM, asked_of
+from pages.access import FILE, RERANKED, RETRIEVE, STORE, TEAM, asked_of
 from pages.wrap import table
+from ragdrop.api.shapes.openai_shapes import file_id
 from ragdrop.domain.deadlines import rfc3339
 
 CALLERS = ("reader", "writer", "delegate", "reader of `hr`", "writer of `hr`", "delegate for `hr`", "admin")
@@ -111,6 +112,17 @@ RULED = (
     _alike("GET /v1/models"),
     _alike("GET /v1/models/{model}", path="/v1/models/vault:team"),
     _alike("POST /v1/embeddings", body={"input": "pump"}),
+    _read("POST /v1/responses", "the answer", "/v1/responses", body={"model": "vault:team", "input": "pump"}),
+    _read(f"POST {STORE}/search", "its passages", "/v1/vector_stores/team/search", body={"query": "pump"}),
+    _read(
+        f"GET {STORE}/files/{{file}}",
+        "one that states groups",
+        f"/v1/vector_stores/team/files/{file_id('secret.md')}",
+        404,
+        shows=False,
+    ),
+    _write(f"POST {STORE}/files", "a file that is not there", "/v1/vector_stores/team/files", 404, 404, FILE),
+    _write("POST /v1/files", "a form without a file", "/v1/files", 400, 400, {}),
     _read(RETRIEVE, "its passages", f"/knowledgebases/{TEAM}/retrieve", body={"retrievalQuery": {"text": "pump"}}),
     _alike("POST /rerank", 404, RERANKED),
     _read("POST /retrieveAndGenerate", "the answer", "/retrieveAndGenerate", body=PUMP),

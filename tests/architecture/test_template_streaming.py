@@ -7,6 +7,7 @@ import os
 from tests.architecture.cloudformation import REPOSITORY, Resource, of_type
 
 STREAMED = ("/ask", "/v1/{proxy+}", "/retrieveAndGenerate", "/retrieveAndGenerateStream")
+STORED = ("/v1/files", "/v1/vector_stores/{proxy+}")
 METHODS = {"get", "post", "put", "patch", "delete", "head", "options"}
 INTEGRATION = "x-amazon-apigateway-integration"
 
@@ -17,7 +18,7 @@ def test_answers_stream_through_the_gateway_only_where_the_parameter_says_so(
     paths = resources["Api"]["Properties"]["DefinitionBody"]["paths"]
 
     assert template["Parameters"]["ResponseStreaming"]["Default"] == "false"
-    assert set(paths) == set(STREAMED)
+    assert set(paths) == {*STREAMED, *STORED}
     for integration in (paths[path][method][INTEGRATION] for path in STREAMED for method in METHODS):
         condition, streamed, buffered = integration["uri"]["Fn::If"]
         assert condition == "StreamsResponses"
@@ -27,6 +28,20 @@ def test_answers_stream_through_the_gateway_only_where_the_parameter_says_so(
         assert "path/2015-03-31/" in buffered["Fn::Sub"][0]
         assert buffered["Fn::Sub"][0].endswith("/invocations")
         assert streamed["Fn::Sub"][1] == buffered["Fn::Sub"][1] == {"Alias": {"Ref": "GenerateFunction.Alias"}}
+
+
+def test_the_query_function_serves_what_the_openai_protocol_says_of_stored_files(
+    resources: dict[str, Resource],
+) -> None:
+    paths = resources["Api"]["Properties"]["DefinitionBody"]["paths"]
+
+    for path in STORED:
+        assert set(paths[path]) == METHODS
+        for method in METHODS:
+            integration = paths[path][method][INTEGRATION]
+            assert integration["uri"]["Fn::Sub"][1] == {"Alias": {"Ref": "QueryFunction.Alias"}}
+            assert integration["type"] == "aws_proxy"
+    assert {"Get", "Post"} <= set(resources["QueryFunction"]["Properties"]["Events"]), "their permissions cover /v1/*"
 
 
 def test_the_gateway_may_call_the_routes_that_are_no_events(resources: dict[str, Resource]) -> None:

@@ -129,11 +129,17 @@ class Deployment:
 
     def routed(self, event: dict[str, Any]) -> tuple[int, str]:
         """The status and the body of a request to whichever function has its route."""
-        path = event["path"]
-        generated = path.startswith(("/ask", "/v1/", "/retrieveAndGenerate"))
-        function = "generate" if generated else "mcp" if path == "/mcp" else "query"
-        response = self.handlers[function].handler(event, LocalContext())
+        response = self.response(event)
         return int(response["statusCode"]), str(response["body"])
+
+    def response(self, event: dict[str, Any]) -> dict[str, Any]:
+        """The response to a request of whichever function has its route."""
+        path = event["path"]
+        stored = path.startswith(("/v1/files", "/v1/vector_stores"))
+        generated = path.startswith(("/ask", "/v1/", "/retrieveAndGenerate")) and not stored
+        function = "generate" if generated else "mcp" if path == "/mcp" else "query"
+        found: dict[str, Any] = self.handlers[function].handler(event, LocalContext())
+        return found
 
     def call(self, function: str, event: dict[str, Any]) -> tuple[int, Any]:
         """The status and the parsed body of a request."""

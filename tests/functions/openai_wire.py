@@ -13,7 +13,7 @@ from tests.functions.conftest import Deployment, LocalContext
 
 
 class Gateway(httpx2.BaseTransport):
-    """Sends each request to the generate function as a REST API does."""
+    """Sends each request to the function of its route as a REST API does."""
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
@@ -24,11 +24,12 @@ class Gateway(httpx2.BaseTransport):
         event |= {
             "path": path,
             "httpMethod": request.method,
-            "body": request.read().decode() or None,
+            "body": base64.b64encode(request.read()).decode() or None,
+            "isBase64Encoded": True,
             "headers": dict(request.headers),
             "multiValueHeaders": {name: [value] for name, value in request.headers.items()},
         }
-        response = self._deployment.handlers["generate"].handler(event, LocalContext())
+        response = self._deployment.response(event)
         body = response["body"]
         content = base64.b64decode(body) if response.get("isBase64Encoded") else body.encode()
         headers = {name: values[0] for name, values in (response.get("multiValueHeaders") or {}).items()}

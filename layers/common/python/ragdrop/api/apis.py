@@ -37,22 +37,32 @@ def generate_api(app: App) -> FastAPI:
     """The API of the generate function: the routes that ask a chat model."""
     from ragdrop.api.knowledge_bases import KnowledgeBases, generate_router
     from ragdrop.api.openai import chat_router, embeddings_router
+    from ragdrop.api.openai_responses import responses_router
     from ragdrop.api.routes.ask_routes import ask_router, verify_router
 
     directory = app.tenants.directory
     reader = authenticated(directory, "reader")
+    bases = KnowledgeBases(directory, app.ports.settings.document_bucket)
     return api_of(
         app,
         [
             ask_router(lambda: app.generate.ask, lambda: app.generate.condense_conversation, reader),
             chat_router(lambda: app.generate.converse, lambda: app.generate.condense_conversation, directory, reader),
+            responses_router(
+                lambda: app.generate.converse,
+                lambda: app.generate.condense_conversation,
+                lambda: app.generate.store_receipts,
+                bases,
+                directory,
+                reader,
+            ),
             embeddings_router(lambda: app.ports.guarded_embedder, directory, reader),
             verify_router(lambda: app.generate.verify, reader),
             generate_router(
                 lambda: app.generate.ask,
                 lambda: app.generate.condense_conversation,
                 lambda: app.generate.store_receipts,
-                KnowledgeBases(directory, app.ports.settings.document_bucket),
+                bases,
                 reader,
             ),
         ],
@@ -63,6 +73,7 @@ def query_api(app: App) -> FastAPI:
     """Every route of the API: /ask, /v1 and Bedrock's answers are declared for its document; generate serves them."""
     from ragdrop.api.knowledge_bases import KnowledgeBases, generate_router, retrieve_router
     from ragdrop.api.openai import chat_router, embeddings_router
+    from ragdrop.api.openai_responses import responses_router
     from ragdrop.api.openapi import documented
     from ragdrop.api.routes.ask_routes import ask_router, verify_router
     from ragdrop.api.routes.document_routes import documents_router
@@ -78,6 +89,7 @@ def query_api(app: App) -> FastAPI:
     from ragdrop.api.routes.receipt_routes import receipts_router
     from ragdrop.api.routes.search_routes import find_router, search_router
     from ragdrop.api.routes.thread_routes import threads_router
+    from ragdrop.api.vector_stores import vector_stores_router
 
     directory = app.tenants.directory
     reader, writer, admin = (authenticated(directory, role) for role in RIGHTS)
@@ -112,7 +124,18 @@ def query_api(app: App) -> FastAPI:
                 chat_router(
                     lambda: app.generate.converse, lambda: app.generate.condense_conversation, directory, reader
                 ),
+                responses_router(
+                    lambda: app.generate.converse,
+                    lambda: app.generate.condense_conversation,
+                    lambda: app.generate.store_receipts,
+                    bases,
+                    directory,
+                    reader,
+                ),
                 embeddings_router(lambda: app.ports.guarded_embedder, directory, reader),
+                vector_stores_router(
+                    lambda: app.query.search, lambda: app.documents.document_service, bases, reader, writer
+                ),
                 retrieve_router(lambda: app.query.search, lambda: _scores(app), bases, reader),
                 generate_router(
                     lambda: app.generate.ask,

@@ -13,39 +13,36 @@ from pydantic import BaseModel, ValidationError
 
 from ragdrop.api.edge import Authenticate, RequestDeadline, bedrock_error, shown_of_error
 from ragdrop.api.metadata_filters import MetadataFilter
-from ragdrop.api.routes.ask_routes import AskPart, understood
+from ragdrop.api.routes.ask_routes import AskPart, earlier_turns, understood
 from ragdrop.api.routes.search_routes import SearchPart
 from ragdrop.api.shapes.answer_shapes import bedrock_citations, bedrock_reference
+from ragdrop.api.shapes.fields import ignored_header
 from ragdrop.api.shapes.knowledge_base_shapes import (
     EVERYTHING,
     GenerateRequest,
-    KnowledgeBaseShape,
     RerankRequest,
     RetrieveRequest,
     SearchConfiguration,
     knowledge_base_id,
 )
-from ragdrop.api.shapes.request_shapes import AskRequest, EarlierTurn, SearchRequest, query_of
+from ragdrop.api.shapes.request_shapes import AskRequest, SearchRequest, query_of
 from ragdrop.api.streams import AWS_EVENT_STREAM, EventStream, aws_event, begun, left_to_say, whole_text
 from ragdrop.domain.answers import Answer, Question
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.receipt_chains import new_receipt_id
-from ragdrop.domain.retrieval import FoundChunk, FoundDocument
+from ragdrop.domain.retrieval import FoundChunk, FoundDocument, Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import InvalidParamsError, NotFoundError, RagdropError
 from ragdrop.generate.ask import AskEvent
 from ragdrop.generate.prompt import CondenseConversation
 from ragdrop.generate.store_receipts import StoreReceipts
+from ragdrop.query.cache import Searching
 from ragdrop.query.understand import MAX_LIMIT, visible_vaults
 from ragdrop.resilience.timing import noted_calls
 from ragdrop.tenants.directory import TenantDirectory
 
 SESSION_HEADER = "x-amzn-bedrock-knowledge-base-session-id"
-IGNORED_HEADER = "x-ragdrop-ignored"
-MOST_IGNORED = 20  # fields that are named in the header
-TURNS = 5  # of a session, that a question may follow up
 _ARN = re.compile(r"arn:aws[a-z-]*:bedrock:[a-z0-9-]*:[0-9]*:knowledge-base/")
-_FIELD = re.compile(r"[\w.\-]{1,200}", re.ASCII)
 
 Own = TypeVar("Own", bound=BaseModel)
 Scores = Callable[[str, Sequence[str], Deadline], list[float]]
@@ -68,26 +65,34 @@ class KnowledgeBases:
             NotFoundError: There is no such vault for *caller*.
             InvalidParamsError: The filter does not map onto a search.
         """
-        tenant = self._directory.tenant(caller.tenant)
-        vaults = visible_vaults(tenant.vaults, caller.vaults) if tenant else ()
-        found = self._vault(_ARN.sub("", given), vaults)
-        fields: dict[str, Any] = {} if found is None else {"vaults": [found]}
-        if search.filter is not None:
+        name = _ARN.sub("", given)
+        vaults = None if name == EVERYTHING else [self.vault(caller, name, field="knowledgeBaseId")]
+        return self.within(caller, vaults, search.filter)
+
+    def within(self, caller: Caller, vaults: list[str] | None, tree: object) -> dict[str, Any]:
+        """The fields of a request that ask *vaults*, or all, for what the filter *tree* lets through.
+
+        Raises InvalidParamsError: the filter does not map onto a search.
+        """
+        fields: dict[str, Any] = {} if vaults is None else {"vaults": vaults}
+        if tree is not None:
             root = f"s3://{self.bucket}/{caller.tenant}/"
-            of = MetadataFilter(root, vaults if found is None else [found])
-            fields = dict(of.within(fields, search.filter))
+            fields = dict(MetadataFilter(root, vaults or self.vaults(caller)).within(fields, tree))
         return fields
 
-    @staticmethod
-    def _vault(name: str, vaults: Sequence[str]) -> str | None:
-        """The vault that *name* names; None for all."""
-        if name == EVERYTHING:
-            return None
+    def vaults(self, caller: Caller) -> Sequence[str]:
+        """The vaults that *caller* may see."""
+        tenant = self._directory.tenant(caller.tenant)
+        return visible_vaults(tenant.vaults, caller.vaults) if tenant else ()
+
+    def vault(self, caller: Caller, given: str, *, field: str) -> str:
+        """The vault of the id or name *given*. Raises NotFoundError, of *field*: *caller* sees no such vault."""
+        vaults = self.vaults(caller)
         named = {**{vault: vault for vault in vaults}, **{knowledge_base_id(vault): vault for vault in vaults}}
-        if name not in named:
-            message = f"there is no knowledge base {name[:80]!r}: GET /vaults lists the ids of vaults"
-            raise NotFoundError(message, field="knowledgeBaseId", value=name[:80])
-        return named[name]
+        if given not in named:
+            message = f"{field}: there is no vault {given[:80]!r}: GET /vaults lists the ids of vaults"
+            raise NotFoundError(message, field=field, value=given[:80])
+        return named[given]
 
 
 def retrieve_router(
@@ -106,29 +111,18 @@ def retrieve_router(
         """The passages that answer a question, in the shapes of Bedrock's `Retrieve`."""
         asked = body.retrieval_configuration.search
         first, results = int(body.next_token or 0), asked.results
-        fields = bases.searched(who, knowledge_base, asked)
         limit = min(MAX_LIMIT, first + results)
-        request_body = _valid(
-            SearchRequest,
-            **fields,
-            query=body.retrieval_query.text,
-            limit=limit,
-            rerank=asked.rerank,
-            min_relevance=0,
-            include_critical=False,
-            follow_links=False,
-            expand="neighbours",
+        fields = bases.searched(who, knowledge_base, asked)
+        found = retrieved(
+            search(), who, deadline, **fields, query=body.retrieval_query.text, limit=limit, rerank=asked.rerank
         )
-        found = search()(query_of(request_body), who, deadline)
-        if found.cause is not None:
-            raise found.cause
         passages = passages_of(found.documents)
         shown: dict[str, Any] = {
             "retrievalResults": [_result(each, bases.bucket) for each in passages[first : first + results]]
         }
         if len(passages) > first + results or found.total_matches > limit < MAX_LIMIT:
             shown["nextToken"] = str(first + results)
-        return JSONResponse(shown, headers=_ignored(body))
+        return JSONResponse(shown, headers=ignored_header(body))
 
     @router.post("/rerank", summary="Order texts, as Bedrock does")
     def post_rerank(
@@ -143,7 +137,7 @@ def retrieve_router(
         order = sorted(range(len(texts)), key=lambda place: -found[place])
         most = body.reranking_configuration.bedrock_reranking_configuration.number_of_results or len(texts)
         results = [{"index": place, "relevanceScore": found[place]} for place in order[:most]]
-        return JSONResponse({"results": results}, headers=_ignored(body))
+        return JSONResponse({"results": results}, headers=ignored_header(body))
 
     return router
 
@@ -160,15 +154,15 @@ def generate_router(
 
     def question_of(body: GenerateRequest, who: Caller, deadline: Deadline) -> Question:
         asked = body.retrieve_and_generate_configuration.knowledge_base_configuration
-        search = asked.retrieval_configuration.search
-        request_body = _valid(
+        search, session = asked.retrieval_configuration.search, body.session_id
+        request_body = valid(
             AskRequest,
             **bases.searched(who, asked.knowledge_base_id, search),
             query=body.input.text,
             limit=min(MAX_LIMIT, search.results) if search.number_of_results else None,
             **({"include_critical": False, "follow_links": False} if search.filter is not None else {}),
-            session=body.session_id,
-            history=_session(receipts(), who, body.session_id, deadline) if body.session_id else [],
+            session=session,
+            history=earlier_turns(receipts(), who, session, deadline, field="sessionId") if session else [],
         )
         return replace(
             understood(request_body, condense, deadline), answer_id=new_receipt_id(time.time(), None, uuid.uuid4().hex)
@@ -189,7 +183,7 @@ def generate_router(
             "output": {"text": whole_text(answer)},
             "citations": bedrock_citations(answer),
         }
-        return JSONResponse(shown, headers=_ignored(body))
+        return JSONResponse(shown, headers=ignored_header(body))
 
     @router.post(
         "/retrieveAndGenerateStream",
@@ -203,13 +197,25 @@ def generate_router(
         """The same as AWS's event stream: text as it comes, then the citations of the whole answer."""
         question = question_of(body, who, deadline)
         stream = begun(ask().stream(question, who, deadline))
-        headers = {SESSION_HEADER: str(question.answer_id), **_ignored(body)}
+        headers = {SESSION_HEADER: str(question.answer_id), **ignored_header(body)}
         return EventStream(_events(stream), media_type=AWS_EVENT_STREAM, waiting=_output(""), headers=headers)
 
     return router
 
 
-def _valid(kind: type[Own], **fields: Any) -> Own:
+def retrieved(search: Searching, who: Caller, deadline: Deadline, **fields: Any) -> Retrieval:
+    """What a search for passages alone finds: no critical and no linked documents, no threshold unless given.
+
+    Raises InvalidParamsError: *fields*, those of a search request, are over a limit of it.
+    """
+    alone = {"min_relevance": 0, "include_critical": False, "follow_links": False, "expand": "neighbours"}
+    found = search(query_of(valid(SearchRequest, **{**alone, **fields})), who, deadline)
+    if found.cause is not None:
+        raise found.cause
+    return found
+
+
+def valid(kind: type[Own], **fields: Any) -> Own:
     """A request of ragdrop's own, with its limits. Raises InvalidParamsError: it is over one of them."""
     try:
         return kind(**fields)
@@ -218,23 +224,6 @@ def _valid(kind: type[Own], **fields: Any) -> Own:
         field = ".".join(map(str, first["loc"])) or "body"
         message = f"{field}: {first['msg'][:1].lower()}{first['msg'][1:]}"
         raise InvalidParamsError(message, field=field, value=None, allowed=None) from exc
-
-
-def _session(receipts: StoreReceipts, who: Caller, session: str, deadline: Deadline) -> list[EarlierTurn]:
-    """The last turns of the conversation that ends with the answer of the id *session*, the oldest first."""
-    turns: list[EarlierTurn] = []
-    following: str | None = session
-    while following and len(turns) < TURNS:
-        try:
-            body = receipts.read(who, following, deadline).body
-        except NotFoundError as exc:
-            if not turns:
-                message = f"sessionId: there is no session {session[:80]!r}; the first question has none"
-                raise InvalidParamsError(message, field="sessionId", value=session[:80], allowed=None) from exc
-            break
-        turns.append(EarlierTurn(question=body["question"], answer=body["answer"][:20_000]))
-        following = body["request"].get("session")
-    return turns[::-1]
 
 
 def passages_of(documents: list[FoundDocument]) -> list[FoundChunk]:
@@ -251,12 +240,6 @@ def _result(passage: FoundChunk, bucket: str) -> dict[str, Any]:
     chunk = passage.hit.chunk
     shown = bedrock_reference(passage.hit, bucket, chunk.in_context, chunk.start, chunk.end)
     return shown if passage.score is None else {**shown, "score": passage.score}
-
-
-def _ignored(body: KnowledgeBaseShape) -> dict[str, str]:
-    """The header that names what was given and is not read."""
-    names = [name for name in body.ignored() if _FIELD.fullmatch(name)]
-    return {IGNORED_HEADER: ", ".join(names[:MOST_IGNORED])} if names else {}
 
 
 def _events(stream: Iterator[AskEvent]) -> Generator[bytes, None, None]:

@@ -8,19 +8,20 @@ import uuid
 from array import array
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Depends, Path, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from groundcheck import STANDING
 from ragdrop.api.edge import Authenticate, RequestDeadline, body_of_error
 from ragdrop.api.routes.ask_routes import AskPart
 from ragdrop.api.shapes.answer_shapes import ask_response, cited_claims
+from ragdrop.api.shapes.fields import ignored_header
+from ragdrop.api.shapes.openai_shapes import DEFAULT_MODEL, ChatRequest, EmbeddingsRequest
 from ragdrop.api.streams import EVENT_STREAM, EventStream, begun, left_to_say, whole_text
-from ragdrop.domain.answers import Answer, Citation, Question, Turn
+from ragdrop.domain.answers import Answer, CheckedSentence, Citation, Question
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller, Tenant
@@ -33,7 +34,6 @@ from ragdrop.query.understand import visible_vaults
 from ragdrop.resilience.timing import noted_calls
 from ragdrop.tenants.directory import TenantDirectory
 
-DEFAULT_MODEL = "default"
 VAULT_PREFIX = "vault:"
 
 
@@ -55,17 +55,18 @@ def chat_router(
         """Answer the last question of a conversation from the documents, in the OpenAI protocol.
 
         `model` is `default` or `vault:NAME`.  Citations stand in `annotations` and, as `/ask` gives them, in
-        `citations`; the other fields of its answer in `ragdrop`.  Fields of the protocol not named here are ignored.
+        `citations`; the other fields of its answer in `ragdrop`.  Other fields of the protocol are ignored, and named
+        in the header `x-ragdrop-ignored`.
         """
         reply = ChatReply(request, body.model, int(time.time()), time.perf_counter())
         vaults = vaults_of(body.model, directory.tenant(who.tenant), who)
         asked = condense()(body.turns, deadline)
         question = Question(Query(asked.text, vaults=vaults), calls=asked.calls, turns=asked.turns)
         if not body.stream:
-            return JSONResponse(reply.whole(ask()(question, who, deadline)))
+            return JSONResponse(reply.whole(ask()(question, who, deadline)), headers=ignored_header(body))
         stream = begun(ask().stream(question, who, deadline))
         usage = body.stream_options is not None and body.stream_options.include_usage
-        return EventStream(reply.chunks(stream, include_usage=usage))
+        return EventStream(reply.chunks(stream, include_usage=usage), headers=ignored_header(body))
 
     @router.get("/models", summary="List the models")
     def get_models(who: Annotated[Caller, Depends(caller)]) -> dict[str, Any]:
@@ -91,51 +92,17 @@ def _model(name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": 0, "owned_by": "ragdrop"}
 
 
-MAX_INPUTS = 256  # texts: eight requests to the embedding endpoint at its usual batch size
-MAX_INPUT_CHARACTERS = 500_000  # of all texts together
-
-
-class EmbeddingsRequest(BaseModel):
-    """Texts to embed by the model of the index; other fields of the protocol are ignored."""
-
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    model: Annotated[str, StringConstraints(max_length=200)] = Field(
-        default=DEFAULT_MODEL, description="`default`, or the name of the embedding model.", examples=[DEFAULT_MODEL]
-    )
-    input: str | list[Any] = Field(description="A text, or a list of 1 to 256 texts; no tokens.")
-    encoding_format: Literal["float", "base64"] = Field(
-        default="float", description="A list of numbers, or their 32-bit floats in little-endian order as base64."
-    )
-    dimensions: int | None = Field(default=None, description="That of the index; no other.")
-    input_type: Literal["passage", "query"] = Field(
-        default="passage", description="Which prefix of the model the texts get: that of documents or of questions."
-    )
-
-    @property
-    def texts(self) -> list[str]:
-        """The texts. Raises InvalidParamsError: they are tokens, empty, too many or too long."""
-        texts = [self.input] if isinstance(self.input, str) else self.input
-        if any(not isinstance(text, str) for text in texts):
-            message = "input: tokens are not supported: send a text, or a list of texts"
-            raise InvalidParamsError(message, field="input", value=None, allowed=None)
-        if not 1 <= len(texts) <= MAX_INPUTS or not all(text.strip() for text in texts):
-            message = f"input: {len(texts)} texts; 1 to {MAX_INPUTS} are allowed, none of them empty"
-            raise InvalidParamsError(message, field="input", value=len(texts), allowed={"le": MAX_INPUTS})
-        characters = sum(map(len, texts))
-        if characters > MAX_INPUT_CHARACTERS:
-            message = f"input: {characters} characters; at most {MAX_INPUT_CHARACTERS} are allowed in one request"
-            raise InvalidParamsError(message, field="input", value=characters, allowed={"le": MAX_INPUT_CHARACTERS})
-        return texts
-
-
 def embeddings_router(embedder: Callable[[], Embedder], directory: TenantDirectory, caller: Authenticate) -> APIRouter:
     """The route; *embedder* is called at the first request."""
     router = APIRouter(prefix="/v1", tags=["openai"])
 
     @router.post("/embeddings", summary="Embed texts")
     def post_embeddings(
-        body: EmbeddingsRequest, request: Request, who: Annotated[Caller, Depends(caller)], deadline: RequestDeadline
+        body: EmbeddingsRequest,
+        request: Request,
+        response: Response,
+        who: Annotated[Caller, Depends(caller)],
+        deadline: RequestDeadline,
     ) -> dict[str, Any]:
         """The vectors of texts by the model of the index, in the OpenAI protocol; nothing is stored.
 
@@ -157,6 +124,7 @@ def embeddings_router(embedder: Callable[[], Embedder], directory: TenantDirecto
             vectors = embedder().passages(texts, space, deadline)
         if request.app.state.observe is not None:
             request.app.state.observe().note_calls(who, calls)
+        response.headers.update(ignored_header(body))
         tokens = sum(map(estimate_tokens, texts))
         shown = [_base64(each) if body.encoding_format == "base64" else list(each) for each in vectors]
         return {
@@ -174,66 +142,6 @@ def _base64(found: Vector) -> str:
     if sys.byteorder == "big":
         floats.byteswap()
     return base64.b64encode(floats.tobytes()).decode()
-
-
-SPEAKERS = frozenset({"user", "assistant"})  # a client's system prompt is not ours: ragdrop has its own
-
-
-class StreamOptions(BaseModel):
-    """What a stream reports besides the answer."""
-
-    include_usage: bool = Field(default=False, strict=True, description="A last chunk with the tokens.")
-
-
-class ChatMessage(BaseModel):
-    """One message; of a content in parts the texts count."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    role: Annotated[str, StringConstraints(max_length=40)] = Field(
-        description="Who speaks: `user`, `assistant`; what others say is left out."
-    )
-    content: str | list[dict[str, Any]] | None = Field(
-        default=None, description="What is said; of a content in parts the texts count."
-    )
-
-    @property
-    def text(self) -> str:
-        """What is said.
-
-        >>> ChatMessage(role="user", content=[{"type": "text", "text": "pump?"}, {"type": "image_url"}]).text
-        'pump?'
-        """
-        if isinstance(self.content, list):
-            parts = [part.get("text") for part in self.content if part.get("type") in {"text", "input_text"}]
-            return "\n".join(part for part in parts if isinstance(part, str)).strip()
-        return (self.content or "").strip()
-
-
-class ChatRequest(BaseModel):
-    """A chat completion; `model` is `default` or `vault:NAME`."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    model: Annotated[str, StringConstraints(max_length=200)] = Field(
-        default=DEFAULT_MODEL, description="`default`, or `vault:NAME` for one vault.", examples=[DEFAULT_MODEL]
-    )
-    messages: list[ChatMessage] = Field(
-        min_length=1, max_length=1_000, description="The conversation; the last question is answered."
-    )
-    stream: bool | None = Field(default=False, strict=True, description="Answer by server-sent events.")
-    stream_options: StreamOptions | None = Field(default=None, description="What a stream reports besides the answer.")
-
-    @property
-    def turns(self) -> list[Turn]:
-        """The conversation up to the user's last message. Raises InvalidParamsError: the user says nothing in it."""
-        turns = [Turn(each.role, each.text) for each in self.messages if each.role in SPEAKERS and each.text]
-        last = next((place for place in reversed(range(len(turns))) if turns[place].role == "user"), None)
-        if last is None:
-            raise InvalidParamsError(
-                "messages: there is no message with text of the role user", field="messages", value=None, allowed=None
-            )
-        return turns[: last + 1]
 
 
 def model_names(tenant: Tenant | None, caller: Caller) -> list[str]:
@@ -280,7 +188,7 @@ class ChatReply:
             **self._head("chat.completion"),
             "choices": [choice],
             "usage": _usage(answer),
-            **self._beyond_the_protocol(answer),
+            **beyond_the_protocol(answer, self.request, self.start_s),
         }
 
     def chunks(self, stream: Iterator[AskEvent], *, include_usage: bool) -> Generator[str, None, None]:
@@ -309,18 +217,21 @@ class ChatReply:
 
     def _last(self, answer: Answer) -> str:
         delta = {"annotations": annotations_of(answer)}
-        return self._chunk(delta, finish_reason=_finish_reason(answer), **self._beyond_the_protocol(answer))
+        return self._chunk(
+            delta, finish_reason=_finish_reason(answer), **beyond_the_protocol(answer, self.request, self.start_s)
+        )
 
     def _head(self, kind: str) -> dict[str, Any]:
         return {"id": self.id, "object": kind, "created": self.created, "model": self.model}
 
-    def _beyond_the_protocol(self, answer: Answer) -> dict[str, Any]:
-        """What the protocol has no word for: citations as `/ask` gives them, and the rest of its answer."""
-        body = ask_response(answer, self.request, self.start_s).model_dump(mode="json", exclude_unset=True)
-        return {
-            "citations": body["citations"],
-            "ragdrop": {name: value for name, value in body.items() if name not in ELSEWHERE},
-        }
+
+def beyond_the_protocol(answer: Answer, request: Request, start_s: float) -> dict[str, Any]:
+    """What the protocol has no word for: citations as `/ask` gives them, and the rest of its answer."""
+    body = ask_response(answer, request, start_s).model_dump(mode="json", exclude_unset=True)
+    return {
+        "citations": body["citations"],
+        "ragdrop": {name: value for name, value in body.items() if name not in ELSEWHERE},
+    }
 
 
 def annotations_of(answer: Answer) -> list[dict[str, Any]]:
@@ -335,6 +246,14 @@ def annotations_of(answer: Answer) -> list[dict[str, Any]]:
                 "url": source_url(citation),
             },
         }
+        for claim, citation in standing_citations(answer)
+    ]
+
+
+def standing_citations(answer: Answer) -> list[tuple[CheckedSentence, Citation]]:
+    """The cited sentences that their evidence supports, each with every citation of it, in the order of the answer."""
+    return [
+        (claim, citation)
         for claim, citations in cited_claims(answer)
         for citation in citations
         if claim.status in STANDING and citation.status in STANDING

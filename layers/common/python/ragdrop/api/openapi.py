@@ -24,6 +24,11 @@ MORE = {
     "/search": ("INVALID_DOC_TYPE", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND"),
     "/ask": ("INVALID_DOC_TYPE", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND", "GENERATION_ERROR"),
     "/v1/chat/completions": ("NOT_FOUND", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND", "GENERATION_ERROR"),
+    "/v1/responses": ("NOT_FOUND", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND", "GENERATION_ERROR"),
+    "/v1/vector_stores/{vector_store_id}/search": ("NOT_FOUND", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND"),
+    "/v1/vector_stores/{vector_store_id}/files": ("DOCUMENT_NOT_FOUND", "DOCUMENT_TOO_LARGE"),
+    "/v1/vector_stores/{vector_store_id}/files/{file}": ("NOT_FOUND", "DOCUMENT_NOT_FOUND"),
+    "/v1/files": ("DOCUMENT_NOT_FOUND", "DOCUMENT_TOO_LARGE"),
     "/v1/embeddings": ("NOT_FOUND", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND"),
     "/v1/models/{model}": ("NOT_FOUND",),
     "/knowledgebases/{knowledge_base}/retrieve": ("NOT_FOUND", "EMBEDDING_SERVICE_ERROR", "MODEL_NOT_FOUND"),
@@ -100,6 +105,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "POST /v1/chat/completions": {
         "request": {"model": "vault:team", "messages": [{"role": "user", "content": "How long are backups available?"}]}
     },
+    "POST /v1/responses": {"request": {"model": "vault:team", "input": "How long are backups available?"}},
+    "POST /v1/vector_stores/{vector_store_id}/search": {"request": {"query": "How long are backups available?"}},
+    "POST /v1/vector_stores/{vector_store_id}/files": {"request": {"file_id": "file-bm90ZXMvcHVtcC5tZA"}},
     "POST /v1/embeddings": {"request": {"model": "default", "input": ["How long are backups available?"]}},
     "POST /v1/verify": {
         "request": {

@@ -115,6 +115,29 @@ class DocumentService:
         stated = {**metadata, **_written_by(caller)}
         return self.documents.put(key.s3_key, body, media_type=media_type, metadata=stated, onto=onto)
 
+    def copy(self, caller: Caller, source: DocumentKey, target: DocumentKey, *, metadata: Mapping[str, str]) -> None:
+        """Write what is at *source* now to *target*, with *metadata* in place of the source's.
+
+        Raises, besides what `put` raises:
+            DocumentNotFoundError: There is no such file that the caller may write over.
+        """
+        self._check_writing(caller, source, None)
+        there = self.documents.head(source.s3_key)
+        body = self.documents.get(source.s3_key, version_id=there.version_id) if there is not None else None
+        if there is None or body is None:
+            raise _not_found(source)
+        self.put(caller, target, body, media_type=there.media_type, metadata=metadata)
+
+    def latest(self, caller: Caller, key: DocumentKey) -> KnownDocument:
+        """What is known of a document: `pending` until ingest has reconciled the version that the bucket has now.
+
+        Raises DocumentNotFoundError: there is no such document, or it was deleted.
+        """
+        there = self.documents.head(key.s3_key)
+        if there is None:
+            raise _not_found(key)
+        return self.record(caller, key, version_id=there.version_id)
+
     def upload_form(
         self, caller: Caller, key: DocumentKey, *, media_type: str, stage: str | None = None
     ) -> PresignedForm:

@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -21,18 +21,21 @@ from ragdrop.api.shapes.answer_shapes import (
     ask_response,
 )
 from ragdrop.api.shapes.fields import shaped
-from ragdrop.api.shapes.request_shapes import AskRequest, query_of
+from ragdrop.api.shapes.request_shapes import AskRequest, EarlierTurn, query_of
 from ragdrop.api.streams import EVENT_STREAM, EventStream, events
 from ragdrop.domain.answers import Question, TableProof, Turn
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller
+from ragdrop.errors import InvalidParamsError, NotFoundError
 from ragdrop.generate.ask import ObservedAsk
 from ragdrop.generate.prompt import CondenseConversation
+from ragdrop.generate.store_receipts import StoreReceipts
 from ragdrop.generate.verify_answer import VerifyAnswer
 from ragdrop.resilience.timing import noted_calls
 
 VerifyPart = Callable[[], VerifyAnswer]
 AskPart = Callable[[], ObservedAsk]
+TURNS = 5  # of a conversation that the id of an answer continues
 
 
 def ask_router(ask: AskPart, condense: Callable[[], CondenseConversation], caller: Authenticate) -> APIRouter:
@@ -71,7 +74,7 @@ def understood(body: AskRequest, condense: Callable[[], CondenseConversation], d
     question = question_of(body)
     if not body.history:
         return question
-    condensed = condense()(turns_of(body), deadline)
+    condensed = condense()([*turns_of(body.history), Turn("user", body.query)], deadline)
     query = replace(question.query, text=condensed.text)
     return replace(question, query=query, calls=condensed.calls, turns=condensed.turns)
 
@@ -82,11 +85,10 @@ def answer(ask: ObservedAsk, body: AskRequest, request: Request, who: Caller, de
     return ask_response(ask(question_of(body), who, deadline), request, start)
 
 
-def turns_of(body: AskRequest) -> list[Turn]:
-    """The conversation of a request, its question last."""
-    said = [(one.question, one.answer) for one in body.history]
-    turns = [Turn(role, text) for pair in said for role, text in zip(("user", "assistant"), pair, strict=True) if text]
-    return [*turns, Turn("user", body.query)]
+def turns_of(history: Sequence[EarlierTurn]) -> list[Turn]:
+    """The messages of the turns of a conversation."""
+    said = [(one.question, one.answer) for one in history]
+    return [Turn(role, text) for pair in said for role, text in zip(("user", "assistant"), pair, strict=True) if text]
 
 
 def question_of(body: AskRequest) -> Question:
@@ -100,6 +102,28 @@ def question_of(body: AskRequest) -> Question:
         max_context_tokens=body.max_context_tokens,
         answer_anyway=body.answer_anyway,
     )
+
+
+def earlier_turns(
+    receipts: StoreReceipts, who: Caller, last: str, deadline: Deadline, *, field: str
+) -> list[EarlierTurn]:
+    """The last turns of the conversation that ends with the answer of the id *last*, the oldest first.
+
+    Raises InvalidParamsError, of *field*: *who* may read no such answer.
+    """
+    turns: list[EarlierTurn] = []
+    following: str | None = last
+    while following and len(turns) < TURNS:
+        try:
+            body = receipts.read(who, following, deadline).body
+        except NotFoundError as exc:
+            if not turns:
+                message = f"{field}: there is no session {last[:80]!r}; the first question has none"
+                raise InvalidParamsError(message, field=field, value=last[:80], allowed=None) from exc
+            break
+        turns.append(EarlierTurn(question=body["question"], answer=body["answer"][:20_000]))
+        following = body["request"].get("session")
+    return turns[::-1]
 
 
 def verify_router(verify: VerifyPart, caller: Authenticate) -> APIRouter:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ragdrop.domain.keys import DocumentKey
 
@@ -74,6 +76,36 @@ class Spanned(BaseModel):
 
     start: int = Field(description="The first code point.")
     end: int = Field(description="The code point after the last one.")
+
+
+IGNORED_HEADER = "x-ragdrop-ignored"
+MOST_IGNORED = 20  # fields that are named in the header
+_FIELD = re.compile(r"[\w.\-]{1,200}", re.ASCII)
+
+
+class Tolerant(BaseModel):
+    """A request of another protocol: fields that are not named here are ignored, and a header names them."""
+
+    model_config = ConfigDict(extra="allow")
+
+    def ignored(self, place: str = "") -> Iterator[str]:
+        """The fields that were given and are not read, by the names of the protocol."""
+        yield from (place + name for name in self.model_extra or ())
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            for each in value if isinstance(value, list) else [value]:
+                if isinstance(each, Tolerant):
+                    yield from each.ignored(f"{place}{field.alias or name}.")
+
+
+def ignored_header(body: Tolerant) -> dict[str, str]:
+    """The header that names what was given and is not read; nothing where all is read.
+
+    >>> ignored_header(Tolerant(temperature=0.5, user="ann"))
+    {'x-ragdrop-ignored': 'temperature, user'}
+    """
+    names = [name for name in dict.fromkeys(body.ignored()) if _FIELD.fullmatch(name)]
+    return {IGNORED_HEADER: ", ".join(names[:MOST_IGNORED])} if names else {}
 
 
 def shaped(shape: type[Shape], found: object, **more: Any) -> Shape:

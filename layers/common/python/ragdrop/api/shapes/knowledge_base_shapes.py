@@ -8,8 +8,10 @@ import json
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
+
+from ragdrop.api.shapes.fields import Tolerant
 
 ID_LENGTH = 10
 EVERYTHING = "EVERYTHING"  # the id of all vaults that a key may read
@@ -35,18 +37,10 @@ def _refused(value: object) -> object:
 Absent = Annotated[None, BeforeValidator(_refused), Field(description="Not supported: a request with it is refused.")]
 
 
-class KnowledgeBaseShape(BaseModel):
+class KnowledgeBaseShape(Tolerant):
     """Fields that are not named here are ignored, and named in the header `x-ragdrop-ignored`."""
 
-    model_config = ConfigDict(extra="allow", strict=True, alias_generator=to_camel, populate_by_name=True)
-
-    def ignored(self, place: str = "") -> Iterator[str]:
-        """The fields that were given and are not read."""
-        yield from (place + name for name in self.model_extra or ())
-        for name, value in self:
-            for each in value if isinstance(value, list) else [value]:
-                if isinstance(each, KnowledgeBaseShape) and name not in (self.model_extra or ()):
-                    yield from each.ignored(f"{place}{to_camel(name)}.")
+    model_config = ConfigDict(strict=True, alias_generator=to_camel, populate_by_name=True)
 
 
 class QueryShape(KnowledgeBaseShape):
