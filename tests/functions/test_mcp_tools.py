@@ -45,6 +45,45 @@ def test_a_question_is_answered_with_checked_citations_and_readable_text(world: 
     assert text_of(result) == "The pump's code is QX-5521. [1]\n\nSources:\n[1] notes/pump.md"
 
 
+@pytest.mark.parametrize(("tool", "links"), [("rag_query", 1), ("rag_context_search", 2), ("rag_context_health", 0)])
+def test_a_result_links_to_the_documents_that_it_stands_on_which_the_client_then_reads(
+    world: World, tool: str, links: int
+) -> None:
+    world.put("team/pump two.txt", "The code of the second pump is QX-5522.")
+    world.chat.reply = "The pump's code is QX-5521."
+
+    async def use(client: Client) -> list[tuple[str, str, str, str]]:
+        asked = {} if tool.endswith("health") else {"query": "What is the code of the pump?"}
+        content = (await client.call_tool(tool, asked)).content
+        links = [part for part in content if part.type == "resource_link"]
+        texts = [text_of(await client.read_resource(str(link.uri))) for link in links]
+        return [(str(link.uri), link.name, link.mime_type, text) for link, text in zip(links, texts, strict=True)]
+
+    found = with_agent(world, use)
+
+    everything = [
+        ("ragdrop://team/notes/pump.md", "team/notes/pump.md", "text/markdown", PUMP),
+        ("ragdrop://team/pump%20two.txt", "team/pump two.txt", "text/plain", "The code of the second pump is QX-5522."),
+    ]
+    assert sorted(found) == everything[:links]
+
+
+def test_every_tool_says_what_it_is_called_and_whether_it_writes(world: World) -> None:
+    async def use(client: Client) -> dict[str, tuple[bool, bool, bool, bool]]:
+        tools = (await client.list_tools()).tools
+        assert all(tool.title and tool.annotations for tool in tools)
+        hints = [(tool.name, tool.annotations) for tool in tools if tool.annotations]
+        return {
+            name: (hint.read_only_hint, hint.destructive_hint, hint.idempotent_hint, hint.open_world_hint)
+            for name, hint in hints
+        }
+
+    hints = with_agent(world, use)
+
+    assert hints.pop("rag_context_index") == (False, True, True, False)
+    assert set(hints.values()) == {(True, False, True, False)}
+
+
 def test_a_critical_document_that_is_always_shown_has_the_relevance_one(world: World) -> None:
     world.put("team/rules.md", "# Rules\n\nNobody enters alone.", promotion_level="critical")
     world.chat.reply = "The pump's code is QX-5521. [2]"

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import anyio
 from mcp import MCPError
@@ -36,7 +36,7 @@ from pydantic import ValidationError
 
 from ragdrop import __version__
 from ragdrop.api.mcp.backend import Backend, protocol_error, wrong_params
-from ragdrop.api.mcp.tools import TOOLS, Call, in_thread
+from ragdrop.api.mcp.tools import SCHEME, TOOLS, Call, in_thread, media_type_of_text, uri_of
 from ragdrop.errors import InvalidParamsError, RagdropError
 
 INSTRUCTIONS = (
@@ -143,19 +143,9 @@ def serve(client: Backend, wait_s: float) -> None:
     anyio.run(run)
 
 
-SCHEME = "ragdrop"
 TEMPLATE = f"{SCHEME}://{{vault}}/{{path}}"  # who fills it in by RFC 6570 writes %2F for a slash: both are read
 PAGE_SIZE = 100
 MAX_CHARACTERS = 400_000  # escaped as JSON at most 12 bytes each: under the 6 MB of a Lambda response
-
-
-def uri_of(vault: str, path: str) -> str:
-    """The URI of a document.
-
-    >>> uri_of("team", "notes/a b.md")
-    'ragdrop://team/notes/a%20b.md'
-    """
-    return f"{SCHEME}://{vault}/{quote(path)}"
 
 
 def vault_and_path(uri: str) -> tuple[str, str]:
@@ -203,7 +193,7 @@ def document_text(client: Backend, uri: str) -> ReadResourceResult:
     """
     vault, path = vault_and_path(uri)
     text = client.get_document(vault, path, span=(0, MAX_CHARACTERS))["text"]
-    return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=_media_type(path), text=text)])
+    return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=media_type_of_text(path), text=text)])
 
 
 def _resource(document: Mapping[str, Any]) -> Resource:
@@ -213,12 +203,8 @@ def _resource(document: Mapping[str, Any]) -> Resource:
         name=f"{document['vault']}/{document['path']}",
         title=document["title"],
         description=", ".join(part for part in said if part) or None,
-        mime_type=_media_type(document["path"]),
+        mime_type=media_type_of_text(document["path"]),
     )
-
-
-def _media_type(path: str) -> str:
-    return "text/markdown" if path.lower().endswith((".md", ".markdown")) else "text/plain"
 
 
 NAME = "cited_answer"

@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeVar
+from urllib.parse import quote
 
 import anyio
 import anyio.to_thread
-from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
+from mcp_types import CallToolResult, ResourceLink, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel, ValidationError
 
 from ragdrop.api.mcp.backend import Backend, invalid, tool_error
@@ -157,6 +158,42 @@ def _with_warnings(text: str, warnings: list[str]) -> str:
     return "\n".join([text, "", *(f"Note: {warning}" for warning in warnings)]) if warnings else text
 
 
+def cited_documents(result: Answered) -> list[tuple[str, str]]:
+    """Vault and path of the documents that an answer cites, else of those that it was made from, each once."""
+    cited = [DocumentKey.parse(citation.key) for citation in result.citations]
+    sources = [] if result.abstained else result.sources
+    return list(dict.fromkeys((each.vault, each.path) for each in cited or sources))
+
+
+def found_documents(result: Passages) -> list[tuple[str, str]]:
+    """Vault and path of the documents of passages, each once."""
+    keys = [DocumentKey.parse(passage.source) for passage in result.results]
+    return list(dict.fromkeys((key.vault, key.path) for key in keys))
+
+
+SCHEME = "ragdrop"
+
+
+def uri_of(vault: str, path: str) -> str:
+    """The URI of a document.
+
+    >>> uri_of("team", "notes/a b.md")
+    'ragdrop://team/notes/a%20b.md'
+    """
+    return f"{SCHEME}://{vault}/{quote(path)}"
+
+
+def media_type_of_text(path: str) -> str:
+    """The media type of a document's parsed text."""
+    return "text/markdown" if path.lower().endswith((".md", ".markdown")) else "text/plain"
+
+
+def link_of(vault: str, path: str) -> ResourceLink:
+    """A link to the resource that a document is."""
+    name, kind = f"{vault}/{path}", media_type_of_text(path)
+    return ResourceLink(type="resource_link", uri=uri_of(vault, path), name=name, mime_type=kind)
+
+
 FIRST_POLL_S, POLL_GROWTH, LONGEST_POLL_S = 0.2, 1.5, 2.0
 MEDIA_TYPES = {"documentation": "text/markdown", "decision": "text/markdown"}
 MAX_TRIES_WITHOUT_A_RECORD = 5
@@ -287,7 +324,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class RagTool:
-    """A tool: `run` gives its result, `words` the result as text to read."""
+    """A tool: `run` gives its result, `words` the result as text to read, `documents` those that it links to."""
 
     name: str
     title: str
@@ -296,6 +333,7 @@ class RagTool:
     result: type[BaseModel]
     run: Callable[[Call, Any], Awaitable[BaseModel]]
     words: Callable[[Any], str]
+    documents: Callable[[Any], list[tuple[str, str]]] = lambda _result: []
     writes: bool = False
 
     def listed(self) -> Tool:
@@ -323,7 +361,8 @@ class RagTool:
             call.note_error(error)
             return tool_error(error)
         text = TextContent(type="text", text=self.words(result))
-        return CallToolResult(content=[text], structured_content=as_structured(result))
+        links = [link_of(vault, path) for vault, path in self.documents(result)]
+        return CallToolResult(content=[text, *links], structured_content=as_structured(result))
 
 
 def _blocking(work: Callable[[Backend, Any], BaseModel]) -> Callable[[Call, Any], Awaitable[BaseModel]]:
@@ -361,6 +400,7 @@ TOOLS = {
             Answered,
             _blocking(query),
             answer_text,
+            cited_documents,
         ),
         RagTool(
             "rag_context_search",
@@ -371,6 +411,7 @@ TOOLS = {
             Passages,
             _blocking(search),
             passages_text,
+            found_documents,
         ),
         RagTool(
             "rag_verify",
