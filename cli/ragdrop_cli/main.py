@@ -20,6 +20,7 @@ from ragdrop_cli import (
     documents,
     evaluation,
     history,
+    import_kb,
     indexes,
     invoke,
     push,
@@ -42,7 +43,7 @@ WHERE = (
 )
 
 PANELS = {
-    **dict.fromkeys(("push", "watch", "ls", "show", "access", "rm", "retry"), "Documents"),
+    **dict.fromkeys(("push", "watch", "import-kb", "ls", "show", "access", "rm", "retry"), "Documents"),
     **dict.fromkeys(("history", "diff", "rollback"), "The past"),
     **dict.fromkeys(("stages", "promote", "discard"), "Staged changes"),
     **dict.fromkeys(("search", "ask", "verify", "replay", "threads", "eval", "mcp", "open"), "Questions"),
@@ -133,6 +134,7 @@ def build() -> typer.Typer:
         (app, "rm", documents.rm, "ragdrop rm team/notes/pump.md"),
         (app, "history", history.history, "ragdrop history team/notes/pump.md --changes"),
         (app, "watch", push.watch, "ragdrop watch notes --vault team --yes"),
+        (app, "import-kb", import_kb.import_kb, "ragdrop import-kb ZKFSFUG3QO --vault team"),
         (app, "diff", replay.diff, "ragdrop diff 0123456789abcdef0123456789abcdef"),
         (app, "rollback", history.rollback, "ragdrop rollback team/notes --to 2026-01-31T10:00:00Z --dry-run"),
         (app, "stages", history.stages, "ragdrop stages team"),

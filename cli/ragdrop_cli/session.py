@@ -141,6 +141,21 @@ def stack_named(name: str) -> DeployedStack:
         return deployed_stack(name)
 
 
+def aws_client(service: str, region: str | None) -> Any:
+    """A low-level client of AWS, over the SDK's own search for credentials.
+
+    Raises ConfigurationError if the AWS packages are not installed, or no region is set.
+    """
+    with packages():
+        import boto3
+        from botocore.exceptions import NoRegionError
+
+        try:
+            return boto3.client(service, region_name=region)
+        except NoRegionError as exc:
+            raise ConfigurationError("no AWS region is set: give --region, or set AWS_DEFAULT_REGION") from exc
+
+
 @contextmanager
 def packages() -> Iterator[None]:
     """Where the operator's packages are first needed. Raises ConfigurationError if one of them is not installed."""
@@ -160,6 +175,7 @@ class Session:
     connect: Callable[[str, str], RagdropClient] = RagdropClient
     deploy: Callable[[Mapping[str, str]], Deployment] = deployed
     find: Callable[[str], DeployedStack] = stack_named
+    aws: Callable[[str, str | None], Any] = aws_client
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()

@@ -52,7 +52,7 @@ def test_a_result_links_to_the_documents_that_it_stands_on_which_the_client_then
     world.put("team/pump two.txt", "The code of the second pump is QX-5522.")
     world.chat.reply = "The pump's code is QX-5521."
 
-    async def use(client: Client) -> list[tuple[str, str, str, str]]:
+    async def use(client: Client) -> list[tuple[str, str, str | None, str]]:
         asked = {} if tool.endswith("health") else {"query": "What is the code of the pump?"}
         content = (await client.call_tool(tool, asked)).content
         links = [part for part in content if part.type == "resource_link"]
@@ -69,7 +69,7 @@ def test_a_result_links_to_the_documents_that_it_stands_on_which_the_client_then
 
 
 def test_every_tool_says_what_it_is_called_and_whether_it_writes(world: World) -> None:
-    async def use(client: Client) -> dict[str, tuple[bool, bool, bool, bool]]:
+    async def use(client: Client) -> dict[str, tuple[bool | None, ...]]:
         tools = (await client.list_tools()).tools
         assert all(tool.title and tool.annotations for tool in tools)
         hints = [(tool.name, tool.annotations) for tool in tools if tool.annotations]

@@ -25,7 +25,7 @@ INSPECTOR = Path(os.environ.get("RAGDROP_INSPECTOR", REPOSITORY / ".local/inspec
 def inspected(url: str, key: str, *asked: str) -> Any:
     """What the inspector prints; it exits with 6 where the schema of a tool is not portable."""
     assert (INSPECTOR / "mcp-inspector").exists(), "make .local/inspector/.ready installs it with npm"
-    command = [INSPECTOR / "mcp-inspector", "--cli", url, "--transport", "http", "--header", f"x-api-key: {key}"]
+    command = [str(INSPECTOR / "mcp-inspector"), "--cli", url, "--transport", "http", "--header", f"x-api-key: {key}"]
     environment = {"PATH": f"{INSPECTOR}:{os.environ['PATH']}", "HOME": os.environ.get("HOME", "/"), "NO_PROXY": "*"}
     done = subprocess.run([*command, *asked], env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr

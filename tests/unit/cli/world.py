@@ -209,6 +209,7 @@ class CommandLine:
     stacks: dict[str, DeployedStack] = field(default_factory=dict)
     opened: list[str] = field(default_factory=list)
     browser_starts: bool = True
+    clients: dict[str, Any] = field(default_factory=dict)
     key: str = API_KEY
 
     def browse(self, url: str) -> bool:
@@ -227,6 +228,7 @@ class CommandLine:
             connect=self.connect,
             deploy=lambda _environ: cast("Any", self.deployment),
             find=self.stacks.__getitem__,
+            aws=lambda service, _region: self.clients[service],
             sleep=self.slept_s.append,
             clock=lambda: sum(self.slept_s),
             now=lambda: NOON,

@@ -290,6 +290,10 @@ class RagdropClient:
                     return health
             raise
 
+    def me(self) -> Reply:
+        """What the key opens: `tenant`, `role`, `vaults`, limits and models."""
+        return self._connection.send("GET", "/me")
+
     def sign_in_link(self) -> Reply:
         """A `code` that signs a browser in to the web page once, until `expires_at`."""
         return self._post("/app/links", {})

@@ -250,6 +250,7 @@ def _from_json(value: object, kind: type) -> Any:
 
 MAX_SIDECAR_BYTES = 64 * 1024
 BEDROCK_FIELD = "metadataAttributes"  # Amazon Bedrock's sidecars wrap their fields in this one
+BEDROCK_VALUES = ("stringValue", "numberValue", "booleanValue", "stringListValue")
 
 
 def read_sidecar(body: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -275,4 +276,18 @@ def read_sidecar(body: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
     if not isinstance(fields, dict):
         return unread, ("the sidecar is not a JSON object and is left out",)
     wrapped = fields.get(BEDROCK_FIELD)
-    return (wrapped if isinstance(wrapped, dict) else fields), ()
+    if not isinstance(wrapped, dict):
+        return fields, ()
+    return {name: _bedrock_value(value) for name, value in wrapped.items()}, ()
+
+
+def _bedrock_value(value: object) -> object:
+    """The value of an attribute, which says its type where it also says whether it is embedded.
+
+    >>> _bedrock_value({"value": {"type": "NUMBER", "numberValue": "7"}, "includeForEmbedding": True})
+    '7'
+    """
+    typed = value.get("value") if isinstance(value, dict) else None
+    if not isinstance(typed, dict) or "type" not in typed:
+        return value
+    return next((typed[name] for name in BEDROCK_VALUES if name in typed), value)
