@@ -18,7 +18,7 @@ ENVS = .venv/.ready $(patsubst %,.local/env/%/.ready,ministack sam models schema
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down build cost deploy adopt destroy rehearse status test test-rest test-all test-long test-unit test-other simulate drill pr lint hooks goals format docs wheel bench bench-env bench-quick bench-quality load invoke reader-train reader-eval lock clean
+.PHONY: help setup demo up down build artifact infrastructure cost deploy adopt destroy rehearse status test test-rest test-all test-long test-unit test-other simulate drill pr lint hooks goals format docs wheel bench bench-env bench-quick bench-quality load invoke reader-train reader-eval lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -38,6 +38,19 @@ down: setup ## stop what "make up" started; data stays in .local
 
 build: setup ## build for AWS, native modules stripped and Python compiled: make build ENV=dev
 	@.venv/bin/python -m localstack.build $(or $(ENV),dev)
+
+artifact: setup ## build for AWS into dist/artifact, which CDK, Terraform and CloudFormation deploy: make artifact ENV=dev
+	@.venv/bin/python -m localstack.artifact $(or $(ENV),dev)
+
+# The construct is compiled for npm and packed for Python; without npm its tests say what is missing.
+CONSTRUCT = .local/env/cdk/.construct
+$(CONSTRUCT): .local/env/cdk/.ready infrastructure/cdk/package-lock.json infrastructure/cdk/lib/index.ts
+	@if command -v npm > /dev/null; then cd infrastructure/cdk && npm ci --silent --no-audit --no-fund && \
+	  npm run --silent build && npm run --silent package && cd ../.. && \
+	  $(INSTALL) .local/env/cdk/bin/python --no-deps infrastructure/cdk/dist/python/*.whl && touch $@; fi
+
+infrastructure: setup $(CONSTRUCT) ## build the CDK construct; synthesise it, plan the Terraform module, and make both on the emulator
+	@.venv/bin/python -m pytest tests/aws/test_infrastructure.py
 
 deploy: setup ## build what changed and deploy it to AWS; with TENANT=acme also connect, make a tenant and check: make deploy ENV=dev
 	@.venv/bin/python -m localstack.deploy $(or $(ENV),dev) $(if $(TENANT),--tenant $(TENANT))
@@ -61,7 +74,7 @@ PYTEST = RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bi
 test: setup ## tests of every kind, live stacks included; eight minutes on two cores
 	@$(PYTEST) -n 3 -m "not long"
 
-test-rest: setup .local/env/peer-langchain/.ready .local/env/peer-llama_index/.ready .local/env/bedrock-clients/.ready .local/env/skillsaw/.ready .local/inspector/.ready .local/adapter/.ready ## what "make test" leaves out: stacks with other settings, outages, large files, planted bugs
+test-rest: setup $(CONSTRUCT) .local/env/peer-langchain/.ready .local/env/peer-llama_index/.ready .local/env/bedrock-clients/.ready .local/env/skillsaw/.ready .local/inspector/.ready .local/adapter/.ready ## what "make test" leaves out: stacks with other settings, outages, large files, planted bugs
 	@$(PYTEST) -n 3 -m long
 
 test-all: test test-rest ## both, half an hour
@@ -179,6 +192,7 @@ lock: .venv/.uv ## resolve every requirements file again
 	@$(COMPILE) --upgrade --no-deps requirements/reader-nodeps.in -o requirements/reader-nodeps.txt
 	@$(COMPILE) --upgrade requirements/multilingual.in -o requirements/multilingual.txt
 	@$(COMPILE) --upgrade requirements/ocr.in -o requirements/ocr.txt
+	@$(COMPILE) --upgrade requirements/cdk.in -o requirements/cdk.txt
 	@$(COMPILE) --upgrade requirements/bedrock-clients.in -o requirements/bedrock-clients.txt
 	@$(COMPILE) --upgrade requirements/plots.in -o requirements/plots.txt
 	@$(COMPILE) --upgrade requirements/load.in -o requirements/load.txt

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from localstack.artifact import SAM_PYTHON
 from localstack.deploy import write_sam_local
 from localstack.home import BUILD, Home
-from tests.aws.transform import FUNCTIONS, SAM
+from tests.aws.transform import FUNCTIONS
 from tests.stacks import REPOSITORY
 
 PROGRAM = REPOSITORY / "tests/aws/sam_variables.py"
@@ -53,7 +54,7 @@ def resolved(template: Path, *overrides: Path, **shell: str) -> dict[str, dict[s
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_") and name not in DECLARED}
     quiet = {"SAM_CLI_TELEMETRY": "0", "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
     done = subprocess.run(
-        [str(SAM), str(PROGRAM), str(template), *map(str, overrides)],
+        [str(SAM_PYTHON), str(PROGRAM), str(template), *map(str, overrides)],
         env=kept | quiet | {"AWS_DEFAULT_REGION": "us-east-1"} | shell,
         capture_output=True,
         text=True,

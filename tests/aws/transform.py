@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tests.stacks import REPOSITORY
+from localstack.artifact import transformed as transformed_by_sam
+from localstack.home import TEMPLATE
 
-SAM = REPOSITORY / ".local/env/sam/bin/python"
-PROGRAM = REPOSITORY / "tests/aws/sam_transform.py"
 NOTHING = {"Ref": "AWS::NoValue"}
 FUNCTIONS = tuple(f"{name}Function" for name in ("Ingest", "Query", "Generate", "Mcp", "Sweep"))
 HASH = re.compile(r"(?<=Layer)[0-9a-f]{10}|(?<=Deployment)[0-9a-f]{10}|(?<=Version)[0-9a-f]{10}")
@@ -22,24 +18,7 @@ DEPTH = 5  # of a path that is reported
 
 def transformed(parameters: Sequence[Mapping[str, str]], template: str = "") -> list[dict[str, Any]]:
     """The template for each set of values, by the translator; *template* is a text in place of the repository's."""
-    environment = {
-        **os.environ,
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "SAM_CLI_TELEMETRY": "0",
-        "PYTHONWARNINGS": "ignore",
-    }
-    done = subprocess.run(
-        [str(SAM), str(PROGRAM)],
-        input=json.dumps({"template": template, "parameters": list(parameters)}),
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2_000:]
-    found: list[dict[str, Any]] = json.loads(done.stdout)
-    return found
+    return transformed_by_sam(template or TEMPLATE.read_text("utf-8"), parameters)
 
 
 def leaves(template: Mapping[str, Any], parameters: Mapping[str, str]) -> dict[str, Any]:
