@@ -117,7 +117,7 @@ class CheckedSentence:
     """A sentence of an answer: code points `start` to `end` of the answer's text, and the result of its check.
 
     `reason` and `support` are those of `groundcheck.Checked`; `unknown_marker` is a reason too.  `attributed`: the
-    model set no marker, and its evidence was found all the same.
+    model set no marker, and its evidence was found all the same.  `untrusted`: only untrusted vaults support it.
     """
 
     start: int
@@ -128,6 +128,7 @@ class CheckedSentence:
     reason: str | None = None
     support: float | None = None
     attributed: bool = False
+    untrusted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +366,7 @@ def sentence_fields(claim: CheckedSentence) -> dict[str, Any]:
         "support": claim.support,
         "markers": list(claim.markers),
         "attributed": claim.attributed,
+        "untrusted": claim.untrusted,
     }
 
 

@@ -222,6 +222,9 @@ FILE_SETTINGS: Mapping[str, Setting] = {
     "doc_types": Setting(_WORDS, "Known words, besides those of documents", _FILES_ONLY, "vocabulary.doc_types"),
     "categories": Setting(_WORDS, "The known words; without it any", _FILES_ONLY, "vocabulary.categories"),
     "access": Setting(_ACCESS, "Who may read what ([permissions](access.md))", ("vault",), "access.rules"),
+    "untrusted_vaults": Setting(
+        _WORDS, "Vaults where strangers write ([trust](security.md#untrusted-vaults))", ("tenant",), "trust.untrusted"
+    ),
     "system_prompt": Setting(_PROMPT, "Instructions of the chat model", ("tenant",), "generation.system_prompt"),
     "prompt_template": Setting(
         _PROMPT,

@@ -33,6 +33,7 @@ from ragdrop.tenants.limits import DailyBudget
 logger = logging.getLogger(__name__)
 
 TRIES = 2  # a document that changes while the model writes makes the answer begin again, once
+STRANGERS = "only vaults where strangers write support some sentences: those that are `untrusted`"
 CHANGED = "a cited document changed while the answer was written"
 
 
@@ -76,6 +77,7 @@ class ReadAnswer:
             ask=ask,
             prefix=prepared.prompt.prefix if prepared.prompt else "",
             question=prepared.question,
+            untrusted=prepared.untrusted,
         )
 
 
@@ -232,7 +234,7 @@ class Ask:
             citations=cited.citations if reason is None else [],
             claims=cited.claims if not withheld else [],
             shown=prepared.shown,
-            warnings=[*_warnings(prepared, completion), *reader.warnings],
+            warnings=[*_warnings(prepared, completion), *reader.warnings, *_untrusted(cited.claims)],
             abstain_reason=reason,
             answers=verdict,
             closest=closest_passages(prepared.read, prepared.retrieval) if reason else [],
@@ -284,6 +286,10 @@ def _warnings(prepared: PreparedPrompt, completion: Completion) -> list[str]:
     if completion.finish_reason == "content_filter":
         found.append("the chat service's content filter cut the answer off")
     return found
+
+
+def _untrusted(claims: Sequence[CheckedSentence]) -> list[str]:
+    return [STRANGERS] if any(claim.untrusted for claim in claims) else []
 
 
 class ObservedAsk:

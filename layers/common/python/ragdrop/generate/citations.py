@@ -3,7 +3,7 @@
 import functools
 import hashlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -11,6 +11,7 @@ from groundcheck import STANDING, Checked, OpenClaim, Opinion, Passage
 from groundcheck.claims import asserts, best_passage, check_cited, find_evidence, known_words, lacks_sources
 from groundcheck.sentences import Span, units
 from ragdrop.domain.answers import AbstainReason, CheckedSentence, Citation, Segment
+from ragdrop.domain.chunks import Hit
 from ragdrop.domain.deadlines import VERIFY, Deadline
 from ragdrop.errors import DependencyError
 from ragdrop.generate.abstentions import SentinelFilter
@@ -108,6 +109,7 @@ class AnswerReader:
             or the whole answer is (`abstain`).
         ask: A second opinion on what the rules leave open.
         prefix: Stands before the numbers of segments in the prompt, so that no document has its markers.
+        untrusted: Vaults where strangers write: a sentence that they alone support is marked.
     """
 
     def __init__(
@@ -119,8 +121,10 @@ class AnswerReader:
         ask: AskVerifier | None = None,
         prefix: str = "",
         question: str = "",
+        untrusted: Collection[str] = (),
     ) -> None:
         self._ask = ask
+        self._untrusted = untrusted
         self._by_number = {segment.number: segment for segment in segments}
         self._passages = {segment.number: passage_of(segment) for segment in segments}
         shown = [question, *(text for segment in segments for text in _shown(segment))]
@@ -333,6 +337,7 @@ class AnswerReader:
             checked.reason,
             checked.support,
             attributed and checked.stands,
+            checked.stands and from_untrusted((self._by_number[each].hit for each in segments), self._untrusted),
         )
 
     def _cited(self, checked: Checked, *, attributed: bool = False) -> list[Citation]:
@@ -366,6 +371,12 @@ class AnswerReader:
         piece = self._text[self._left :]
         self._left = len(self._text)
         return [piece] if piece else []
+
+
+def from_untrusted(hits: Iterable[Hit], vaults: Collection[str]) -> bool:
+    """Whether there are *hits*, and all of them are of *vaults*."""
+    found = [hit.key.vault in vaults for hit in hits]
+    return bool(found) and all(found)
 
 
 def passage_of(segment: Segment) -> Passage:

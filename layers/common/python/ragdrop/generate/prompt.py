@@ -3,7 +3,7 @@
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from groundcheck.sentences import stemmed_words
@@ -20,7 +20,7 @@ from ragdrop.errors import DependencyError, ForbiddenError, InvalidParamsError
 from ragdrop.generate.abstentions import sentinel
 from ragdrop.generate.answering import ReadFound, ReadQuestion
 from ragdrop.generate.ask_tables import AskTables
-from ragdrop.generate.citations import CitationPolicy
+from ragdrop.generate.citations import CitationPolicy, from_untrusted
 from ragdrop.ports.answer_services import Prompt, Prompter, PromptRequest
 from ragdrop.ports.model_services import ChatModel, Message
 from ragdrop.query.cache import Searching
@@ -156,6 +156,7 @@ ENVELOPE_TOKENS = 100  # of a prompt besides its texts: what introduces sources,
 DOCUMENT_OVERHEAD_TOKENS = 20  # of a document's line besides its names: level, date, and what separates them
 SEGMENT_OVERHEAD_TOKENS = 14  # a source's mark and number
 TOO_LARGE = "over_budget"
+UNTRUSTED = "untrusted_vault"
 CUT = "cut_to_budget"
 LAYOUT: tuple[Group, ...] = ("critical", "relevant", "linked")
 
@@ -275,6 +276,24 @@ class PreparedPrompt:
     question: str = ""
     read: ReadFound = field(default_factory=ReadFound)
     computed: Answer | None = None  # out of a table: then there is no prompt
+    untrusted: frozenset[str] = frozenset()  # vaults where strangers write
+
+
+def trusted(
+    retrieval: Retrieval, read: ReadFound, untrusted: Collection[str]
+) -> tuple[list[FoundDocument], list[FoundDocument], list[FoundDocument], list[Excluded]]:
+    """What the model may be shown, critical, relevant and linked, and what is left out of it.
+
+    Documents of *untrusted* vaults are left out where one of another vault may answer: by what was *read*, and where
+    nothing was, by what was found.
+    """
+    groups: list[list[FoundDocument]] = [[*retrieval.critical], [*retrieval.documents], [*retrieval.linked]]
+    others = [[each for each in group if each.key.vault not in untrusted] for group in groups]
+    answers = read.outside(untrusted) is not read if read.passages else any(others)
+    critical, relevant, linked = others if untrusted and answers else groups
+    shown = {each.key for each in (*critical, *relevant, *linked)}
+    left_out = [Excluded(each.key, UNTRUSTED) for group in groups for each in group if each.key not in shown]
+    return critical, relevant, linked, left_out
 
 
 class PreparePrompt:
@@ -327,16 +346,19 @@ class PreparePrompt:
         retrieval = self._search(self._query(question), caller, deadline)
         if retrieval.cause is not None:  # "nothing found" would be a lie
             raise retrieval.cause
+        tenant = self._directory.tenant(caller.tenant)
+        own = tenant.settings_of(None) if tenant else {}
+        untrusted = frozenset(own.get("untrusted_vaults", ()))
         computed = self._tables(question, caller, retrieval, deadline)
         if computed is not None:
+            if from_untrusted((citation.hit for citation in computed.citations), untrusted):
+                computed = replace(computed, claims=[replace(claim, untrusted=True) for claim in computed.claims])
             return PreparedPrompt(computed.retrieval, computed.shown, question=question.query.text, computed=computed)
         read = self._read(question.query.text, retrieval, deadline)
         if retrieval.abstained or not (read.answers or question.answer_anyway):
             return PreparedPrompt(retrieval, question=question.query.text, read=read)
         retrieval = replace(retrieval, documents=read.ordered(retrieval.documents))
-        tenant = self._directory.tenant(caller.tenant)
         asked = {"max_context_tokens": question.max_context_tokens}
-        own = tenant.settings_of(None) if tenant else {}
         values = (
             in_force(self._environment, tenant, vaults=question.query.vaults, request=asked).values
             if tenant
@@ -349,15 +371,10 @@ class PreparePrompt:
         fixed = [self._prompter.system(style, system_prompt), question.query.text, *(turn.text for turn in turns)]
         prompt_tokens = max(values.reserved_prompt_tokens, ENVELOPE_TOKENS + sum(map(estimate_tokens, fixed)))
         tokens = max(0, context - values.reserved_answer_tokens - prompt_tokens)
-        shown = fit(
-            retrieval.critical,
-            retrieval.documents,
-            retrieval.linked,
-            tokens=tokens,
-            critical_share=values.critical_share,
-        )
+        critical, relevant, linked, excluded = trusted(retrieval, read, untrusted)
+        shown = fit(critical, relevant, linked, tokens=tokens, critical_share=values.critical_share)
         if not shown.sources:  # a model without sources answers from its training
-            smallest = smallest_cost([*retrieval.critical, *retrieval.documents, *retrieval.linked])
+            smallest = smallest_cost([*critical, *relevant, *linked])
             needed = smallest + values.reserved_answer_tokens + prompt_tokens
             raise InvalidParamsError(
                 f"max_context_tokens is {context}; at least {needed} are needed for one chunk of what was found",
@@ -365,6 +382,7 @@ class PreparePrompt:
                 value=context,
                 allowed={"ge": needed},
             )
+        shown.excluded.extend(excluded)
         prompt = self._prompter.render(
             PromptRequest(
                 question=question.query.text,
@@ -377,7 +395,14 @@ class PreparePrompt:
             )
         )
         return PreparedPrompt(
-            retrieval, shown, prompt, values.reserved_answer_tokens, values.citation_policy, question.query.text, read
+            retrieval,
+            shown,
+            prompt,
+            values.reserved_answer_tokens,
+            values.citation_policy,
+            question.query.text,
+            read,
+            untrusted=untrusted,
         )
 
     def _query(self, question: Question) -> Query:

@@ -79,7 +79,7 @@ export function showAnswer(element, text, sentences, states, open) {
   if (first && !element.querySelector('[data-mark][tabindex="0"]')) first.tabIndex = 0; // one mark is in the order of Tab
 }
 
-const labelOf = ({ status, reason }) => t(`status.${status}`) + (reason ? `: ${known("reason", reason)}` : "");
+const labelOf = ({ status, reason, untrusted }) => t(`status.${status}`) + (reason ? `: ${known("reason", reason)}` : "") + (untrusted ? ` · ${t("status.untrusted")}` : "");
 
 // The status of a sentence in words, with its sign.
 export const judged = (sentence, citation = null) => h("strong.status", { class: `status-${sentence.status}` }, SIGNS[sentence.status], " ", labelOf(sentence), citation?.attributed && ` · ⊕ ${t("status.attributed")}`);

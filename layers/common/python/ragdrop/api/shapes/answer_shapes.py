@@ -113,6 +113,7 @@ class ClaimShape(Spanned):
     reason: ReasonOrNull
     support: SupportOrNull
     attributed: Attributed
+    untrusted: bool = Field(default=False, description="Only vaults where strangers write support the sentence.")
 
 
 class AskDebugShape(DebugShape):
