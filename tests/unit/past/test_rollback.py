@@ -95,6 +95,20 @@ def test_the_new_version_says_who_put_it_back_and_what_it_is_a_copy_of(world: Wo
     assert newest.written_by == "ops"
 
 
+def test_a_path_takes_back_that_document_alone(world: World) -> None:
+    world.put("team/pump.md", "The pump is red.")
+    world.put("team/pump.md.txt", "The pump holds 7 litres.")
+    then = tick(world)
+    world.put("team/pump.md", "The pump is blue.")
+    world.put("team/pump.md.txt", "The pump holds 9 litres.")
+    tick(world)
+
+    found = back(world, then, path="pump.md")
+
+    assert actions(found) == {"pump.md": "restore"}
+    assert texts(world) == {"pump.md": "The pump is red.", "pump.md.txt": "The pump holds 9 litres."}
+
+
 def test_a_dry_run_says_what_would_be_done_and_does_nothing(world: World) -> None:
     world.put("team/pump.md", "The pump is red.")
     then = tick(world)

@@ -4,6 +4,7 @@ import { call, documentPath, query } from "./api.js";
 import { announce, button, h, show } from "./dom.js";
 import { loading, problem } from "./problems.js";
 import { chip, failure, field, linkTo, nameOf, patiently, poll, quiet, remove, retry } from "./records.js";
+import { undoing, versionsLink } from "./versions.js";
 import { bytes, number, percent, t, when } from "./strings.js";
 
 const SLICE = 20_000;          // code points on the page at once
@@ -35,7 +36,7 @@ export async function view(main, context) {
     h("nav.small.muted", { "aria-label": t("doc.place") }, crumbs.map(([text, asked]) => [h("a", { href: `#/documents${query(asked)}` }, text), " / "]), nameOf(path)),
     h("h1", name),
     h("div.row", chip(status), record.stage, hasText && act("[data-action=download]", t("doc.download"), download), writes && status === "failed" && act("[data-action=retry]", t("docs.retry"), again),
-      writes && act("[data-action=delete]", t("remove.delete"), () => gone()), me.role === "admin" && act(".danger[data-action=purge]", t("remove.purge"), () => gone("purge"))),
+      writes && act("[data-action=delete]", t("remove.delete"), () => gone()), me.role !== "reader" && status === "deleted" && undoing({ vault, path }, () => view(main, context)), me.role === "admin" && act(".danger[data-action=purge]", t("remove.purge"), () => gone("purge"))),
     me.role === "reader" && h("p.muted.small[data-read-only]", t("docs.read_only")), trouble,
     ["pending", "staged"].includes(status) && h("p.notice", t(`doc.${status}`)), status === "failed" && error && h("div.notice.danger", failure(error), revision !== null && quiet(t("docs.older"))),
     isOld && h("p.notice[data-old-version]", t("doc.old"), " ", h("a", { href: linkTo(vault, path) }, t("doc.to_live"))),
@@ -55,7 +56,9 @@ export async function view(main, context) {
   }
 
   async function gone(kind) {
-    if (await remove({ vault, path }, kind)) location.hash = `#/documents${query({ vault })}`;
+    const receipt = await remove({ vault, path }, kind);
+    if (receipt?.undone) await view(main, context);
+    else if (receipt) location.hash = `#/documents${query({ vault })}`;
   }
 
   // The whole parsed text as a file, a million code points at a time.
@@ -161,7 +164,7 @@ export async function view(main, context) {
   }
 
   function versions() {
-    return growing(t("doc.versions"), "ol.links[data-versions]", async (list, cursor) => {
+    return growing([t("doc.versions"), " ", h("a.small[data-compare]", { href: versionsLink(vault, path) }, t("past.compare"))], "ol.links[data-versions]", async (list, cursor) => {
       const found = await get({ cursor }, `${where}/history`).catch((problemOfIt) => {
         if (problemOfIt.status !== 404) throw problemOfIt;
         return { versions: [{ ...record, modified_at: record.updated_at, status: status === "indexed" ? "live" : status }], cursor: null };

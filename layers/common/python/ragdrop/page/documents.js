@@ -37,7 +37,7 @@ export async function view(main, { me, params, signal }) {
   const done = h("span.muted.small");
   const failed = h("div.row[hidden]", all, done);
   const upload = h("div");
-  show(main, h("div.records[data-page=documents]", h("h1", t("nav.documents")), !writes && h("p.notice[data-read-only]", t("docs.read_only")), upload, filters(), failed, around,
+  show(main, h("div.records[data-page=documents]", h("div.row.spread", h("h1", t("nav.documents")), h("nav.row", { "aria-label": t("past.nav") }, h("a.button.quiet[href=#/changes]", t("changes.title")))), !writes && h("p.notice[data-read-only]", t("docs.read_only")), upload, filters(), failed, around,
     h("div.row.spread", line, h("div.row", back, on))));
   const watch = poll(refresh, signal);
   const follow = () => {
@@ -149,7 +149,8 @@ export async function view(main, { me, params, signal }) {
       h("div", h("a", { href: linkTo(vault, path) }, name), quiet(key), status === "failed" && [error && failure(error), document.live_revision !== null && quiet(t("docs.older"))]),
       h("div", chip(status), document.stage && quiet(document.stage)), quiet(updated && when(updated), h("br"), chunks > 0 && t("docs.chunks", { count: number(chunks) })),
       h("div.row", writes && status === "failed" && act(".small[data-action=retry]", t("docs.retry"), () => again(document)),
-        writes && status !== "deleted" && act(".quiet.small[data-action=delete]", t("remove.delete"), () => gone(document))));
+        writes && status !== "deleted" && act(".quiet.small[data-action=delete]", t("remove.delete"), () => gone(document)),
+        writes && status === "deleted" && act(".small[data-action=undo]", t("past.undo"), ({ target }) => takeBack(document, target))));
     rows.set(key, { looks, element });
     return element;
   }
@@ -170,9 +171,18 @@ export async function view(main, { me, params, signal }) {
     }
   }
 
+  async function takeBack(document, pressed) {
+    const { undoing } = await import("./versions.js");
+    const undo = undoing(document, follow, ".small");
+    pressed.replaceWith(undo);
+    undo.click();
+  }
+
   async function gone(document) {
     const at = documents.findIndex((each) => keyOf(each) === keyOf(document));
-    if (!await remove(document)) return;
+    const receipt = await remove(document);
+    if (receipt?.undone) follow();
+    if (!receipt || receipt.undone) return;
     documents = documents.filter((each) => keyOf(each) !== keyOf(document));
     render();
     focusOn(documents.length ? keyOf(documents[Math.min(at, documents.length - 1)]) : "");

@@ -15,6 +15,8 @@ const VIEWS = {
   answers: ["ask", () => import("./receipt.js")],
   threads: ["threads", (parts) => (parts.length ? import("./ask.js") : import("./threads.js"))],
   documents: ["documents", (parts) => (parts.length > 1 ? import("./document.js") : import("./documents.js"))],
+  versions: ["documents", () => import("./versions.js")],
+  changes: ["documents", () => import("./changes.js")],
   health: ["health", () => import("./health.js")],
 };
 const THEMES = { auto: "◐", light: "☀", dark: "☾" };

@@ -1,14 +1,14 @@
 // The receipt of an answer: what was asked, said and shown; asked again, what differs.
 
 import { call, documentPath } from "./api.js";
+import { wordDifference } from "./difference.js";
 import { button, h, show } from "./dom.js";
 import { host, sourceState } from "./evidence.js";
 import { placeOf } from "./marks.js";
 import { loading, problem } from "./problems.js";
 import { number, t, when } from "./strings.js";
 import { Turn } from "./turn.js";
-
-const MAX_CELLS = 4e6; // words of both texts multiplied; beyond it a text counts as rewritten
+import { versionsLink } from "./versions.js";
 
 export async function view(main, { parts, signal }) {
   show(main, loading());
@@ -56,29 +56,14 @@ function differences(receipt, now, changed) {
   const missing = (of, among) => of.filter((one) => !among.some((other) => other.key === one.key && other.quote === one.quote));
   const gone = missing(receipt.citations, now.citations);
   const added = missing(now.citations, receipt.citations);
+  const others = [...now.sources, ...now.linked_docs].filter((one) => !receipt.documents.some((each) => each.key === one.key));
+  const why = changed.length ? "versions" : receipt.model !== now.model ? "model" : receipt.prompt_version !== now.prompt_version ? "prompt" : others.length ? "others" : "chance";
   const same = receipt.answer === now.answer && !gone.length && !added.length;
   const list = (name, items, row) => items.length > 0 && [h("h3", t(`receipt.${name}`)), h("ul.documents", { [`data-${name}`]: true }, items.map((one) => h("li", row(one))))];
   const quote = (one) => [h("q", one.quote), h("div.muted.small", placeOf(one).place)];
-  return h("section.card.part", { "data-difference": same ? "same" : "differs" }, h("h2", t(same ? "receipt.same" : "receipt.differs")),
+  return h("section.card.part", { "data-difference": same ? "same" : "differs" }, h("h2", t(same ? "receipt.same" : "receipt.differs")), !same && h("p", { "data-because": why }, t(`receipt.because.${why}`)),
     !same && h("p.diff", wordDifference(receipt.answer, now.answer).map(([kind, text]) => (kind ? h(kind, text) : text))), list("gone", gone, quote), list("added", added, quote),
-    list("versions", changed, (one) => [h("a", { href: `#${documentPath(one.vault, one.path)}` }, `${one.vault}/${one.path}`), h("div.muted.small", `${one.version_id} → ${one.now ?? t("source.gone")}`)]),
+    list("versions", changed, (one) => [h("a", { href: `#${documentPath(one.vault, one.path)}` }, `${one.vault}/${one.path}`), h("div.muted.small", `${one.version_id} → ${one.now ?? t("source.gone")}`), h("a.small[data-compare]", { href: versionsLink(one.vault, one.path, { from: one.version_id, to: one.now }) }, t("past.what"))]),
+    list("others", others, (one) => h("a", { href: `#${documentPath(one.vault, one.path)}` }, `${one.vault}/${one.path}`)),
     ["model", "prompt_version"].map((name) => receipt[name] !== now[name] && h("p", `${name}: ${receipt[name]} → ${now[name]}`)));
-}
-
-// [["del" | "ins" | null, text] …] that makes *after* of *before*, by their longest common words.
-function wordDifference(before, after) {
-  const [a, b] = [before, after].map((text) => text.match(/\s+|\S+/g) ?? []);
-  if (a.length * b.length > MAX_CELLS) return [["del", before], ["ins", after]];
-  const common = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1)); // of a from x and b from y on
-  for (let x = a.length - 1; x >= 0; x -= 1) {
-    for (let y = b.length - 1; y >= 0; y -= 1) common[x][y] = a[x] === b[y] ? common[x + 1][y + 1] + 1 : Math.max(common[x + 1][y], common[x][y + 1]);
-  }
-  const parts = [];
-  const add = (kind, text) => (parts.at(-1)?.[0] === kind ? parts.at(-1)[1] += text : parts.push([kind, text]));
-  for (let x = 0, y = 0; x < a.length || y < b.length;) {
-    if (x < a.length && a[x] === b[y]) { add(null, a[x]); x += 1; y += 1; }
-    else if (x < a.length && (y === b.length || common[x + 1][y] >= common[x][y + 1])) { add("del", a[x]); x += 1; }
-    else { add("ins", b[y]); y += 1; }
-  }
-  return parts;
 }

@@ -97,9 +97,11 @@ export function remove({ vault, path }, kind = "delete") {
       receipt = await call(documentPath(vault, path) + (typed ? "?purge=1" : ""), { method: "DELETE" });
       const { restorable_until: until, version_id: version, purged } = receipt;
       const close = button(".primary[data-action=close]", t("common.close"), () => dialog.close());
+      const undo = h("span");
+      if (!typed) import("./versions.js").then(({ undoing }) => show(undo, undoing({ vault, path }, () => { receipt.undone = true; })));
       title.textContent = t(`remove.${kind}.done`, { name });
       show(body, title, h("dl.facts[data-receipt]", h("dt", t("remove.until")), h("dd", until ? when(until) : t("remove.never")),
-        version && [h("dt", t("remove.version")), h("dd.mono", version)], purged && [h("dt", t("remove.purged")), h("dd", t("remove.counts", purged))]), close);
+        version && [h("dt", t("remove.version")), h("dd.mono", version)], purged && [h("dt", t("remove.purged")), h("dd", t("remove.counts", purged))]), h("div.row", close, undo));
       close.focus();
       announce(title.textContent);
     } catch (error) {

@@ -268,6 +268,7 @@ class WayBack:
 
     to: str  # a time within the retention, or the id of the last change that stays
     prefix: str = ""  # only paths that begin so
+    path: str | None = None  # only this document
     cursor: str | None = None  # the last path of the part before
     dry_run: bool = False  # say what would be done
     allow_mass_delete: bool = False  # delete however many there are
@@ -352,7 +353,9 @@ class RollBack:
         after = first_id(within + 1) if at_ms is None else way.to
         pages = change_pages(self._registry, tenant, vault, after=after)
         then = state_before(chain.from_iterable(pages), all_touched=True)
-        return {key: each for key, each in then.items() if key.path.startswith(way.prefix)}
+        return {
+            key: each for key, each in then.items() if key.path.startswith(way.prefix) and way.path in {None, key.path}
+        }
 
     def _refuse_mass_delete(self, caller: Caller, vault: str, deletions: int) -> None:
         if deletions <= MAX_DELETED:

@@ -93,6 +93,7 @@ class RollbackRequest(BaseModel):
         examples=["2026-01-31T10:00:00Z"],
     )
     prefix: str = Field(default="", max_length=900, description="Only paths that begin so.")
+    path: str | None = Field(default=None, max_length=900, description="Only the document of this path.")
     cursor: str | None = Field(default=None, max_length=900, description="The `cursor` of the part before.")
     dry_run: bool = Field(default=False, description="Say what would be done, and do nothing.")
     allow_mass_delete: bool = Field(
