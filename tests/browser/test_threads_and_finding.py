@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
+from ragdrop.generate.prompt import INSTRUCTIONS
+from ragdrop.ports.model_services import Message
 from tests.browser.conftest import Opener, ask
 from tests.world import World
 
@@ -38,6 +41,25 @@ def test_a_reload_shows_the_conversation_again_and_continues_it(open_page: Opene
     ask(page, "Where does it stand?")
     page.reload()
     expect(page.locator("[data-turn]")).to_have_count(2)
+
+
+def test_a_reload_shows_a_follow_up_as_it_was_put_and_as_it_was_understood(world: World, open_page: Opener) -> None:
+    def reply(messages: Sequence[Message]) -> str:
+        is_condensing = messages[0].content == INSTRUCTIONS
+        return "Where does the pump stand?" if is_condensing else "It stands in the cellar, behind the 2nd door. [1]"
+
+    page = open_page()
+    asked(page)
+    world.chat.reply = reply
+    ask(page, "And where does it stand?")
+    understood = page.locator("[data-asked]").inner_text()
+
+    page.reload()
+
+    expect(page.locator("[data-turn] h2")).to_have_text([QUESTION, "And where does it stand?"])
+    expect(page.locator("[data-asked]")).to_have_count(1)
+    assert page.locator("[data-asked]").inner_text() == understood
+    assert "Where does the pump stand?" in understood
 
 
 def test_a_thread_is_renamed_found_by_its_name_and_deleted_for_good(open_page: Opener) -> None:

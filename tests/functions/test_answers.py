@@ -32,9 +32,9 @@ def test_an_answers_receipt_is_read_by_its_id(deployment: Deployment, answer: An
 
     assert status == 200
     wanted = (
-        "request_id answer_id created_at expires_at question request request_left_out answer abstained abstain_reason "
-        "answers_question citations sentences unsupported documents retrieved model finish_reason prompt_version "
-        "prompt_sha256 asked_as link groups usage "
+        "request_id answer_id created_at expires_at question typed request request_left_out answer abstained "
+        "abstain_reason answers_question citations sentences unsupported documents retrieved model finish_reason "
+        "prompt_version prompt_sha256 asked_as link groups usage "
         "cost fallback_level degraded warnings timings_ms shortened feedback"
     )
     assert set(receipt) == set(wanted.split())

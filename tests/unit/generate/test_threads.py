@@ -56,6 +56,12 @@ def test_a_thread_begins_with_an_answer_and_has_its_question_as_name(world: Worl
     assert [each.id for each in threads.own(ANN)] == [thread.id]
 
 
+def test_markdown_has_a_follow_up_as_it_was_put_and_as_it_was_understood() -> None:
+    body = {"typed": "And now?", "question": "What colour is the pump now?", "answer": "Red.", "citations": []}
+
+    assert "## And now?\n\n*Understood as: What colour is the pump now?*\n\nRed." in as_markdown("", [body])
+
+
 def test_answers_are_added_in_order_and_once(world: World, threads: Threads) -> None:
     first, second = answer_of(world, ANN), answer_of(world, ANN, "Is the pump red?")
     thread = threads.create(ANN, first, "", soon())

@@ -232,7 +232,7 @@ class Question:
     `max_context_tokens` is for the whole context; `calls` of a chat model condensed the question of a conversation.
     `answer_anyway` asks for an answer from what is nearest, whether or not it seems to answer.  `turns` are what the
     question follows up, the oldest first; empty where it stands alone.  `answer_id` is that of its receipt, where it
-    must be known before there is an answer.
+    must be known before there is an answer.  `typed` is the question as it was put, where a conversation completed it.
     """
 
     query: Query
@@ -245,6 +245,7 @@ class Question:
     calls: tuple[ModelCall, ...] = ()
     turns: tuple[Turn, ...] = ()
     answer_id: str | None = None
+    typed: str | None = None
 
 
 RECEIPT_AGE_S = 30 * 86_400

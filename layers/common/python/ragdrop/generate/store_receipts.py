@@ -253,7 +253,7 @@ def asked_fields(question: Question) -> dict[str, Any]:
     }
     left_out = [name for name in PROMPTS if getattr(question, name) is not None]
     left_out += ["history"] if question.turns else []
-    return {"question": query.text, "request": request, "request_left_out": left_out}
+    return {"question": query.text, "typed": question.typed, "request": request, "request_left_out": left_out}
 
 
 def _digest(prompt: Prompt) -> str:

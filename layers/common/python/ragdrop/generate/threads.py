@@ -199,7 +199,9 @@ def as_markdown(title: str, receipts: Sequence[Mapping[str, Any]], *, left_out: 
     notes: list[str] = []
     for body in receipts:
         first = len(notes)
-        parts += [f"## {_plain(str(body['question']))}", _with_footnotes(body, first)]
+        parts.append(f"## {_plain(str(body.get('typed') or body['question']))}")
+        parts += [f"*Understood as: {_plain(str(body['question']))}*"] if body.get("typed") else []
+        parts.append(_with_footnotes(body, first))
         notes += [_footnote(first + number, each) for number, each in enumerate(body["citations"], 1)]
     if left_out:
         parts.append(f"*Answers that are not shown: {left_out}.*")

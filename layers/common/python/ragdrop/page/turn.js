@@ -22,9 +22,9 @@ export class Turn {
 
   // The answer that a receipt holds.
   static of(receipt, open) {
-    const turn = new Turn({ query: receipt.question, ...receipt.request }, [], open);
+    const turn = new Turn({ query: receipt.typed ?? receipt.question, ...receipt.request }, [], open);
     const group = (linked) => receipt.documents.filter((one) => (one.group === "linked") === linked);
-    const done = { sources: group(false), linked_docs: group(true), excluded: [], ...receipt };
+    const done = { sources: group(false), linked_docs: group(true), excluded: [], asked: receipt.question, ...receipt };
     Object.assign(turn, { text: receipt.answer, sentences: receipt.sentences ?? [], citations: receipt.citations, found: done, done, state: "done" });
     turn.build();
     return turn;

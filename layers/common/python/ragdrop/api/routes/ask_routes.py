@@ -76,7 +76,8 @@ def understood(body: AskRequest, condense: Callable[[], CondenseConversation], d
         return question
     condensed = condense()([*turns_of(body.history), Turn("user", body.query)], deadline)
     query = replace(question.query, text=condensed.text)
-    return replace(question, query=query, calls=condensed.calls, turns=condensed.turns)
+    typed = question.query.text if question.query.text != condensed.text else None
+    return replace(question, query=query, calls=condensed.calls, turns=condensed.turns, typed=typed)
 
 
 def answer(ask: ObservedAsk, body: AskRequest, request: Request, who: Caller, deadline: Deadline) -> AskResponse:

@@ -88,6 +88,10 @@ class ReceiptShape(Replied):
     created_at: str = Field(description="When the answer was given.")
     expires_at: str = Field(description="Until when the receipt is stored.")
     question: Question
+    typed: str | None = Field(
+        default=None,
+        description="The question as it was put, where the conversation before it completed it; else null.",
+    )
     request: dict[str, Any] = Field(description="The fields that were given, but those at their defaults.")
     request_left_out: list[str] = Field(description="Prompts of the request, whose text is not stored.")
     answer: AnswerText
