@@ -37,7 +37,7 @@ export async function view(main, { me, params, signal }) {
   const done = h("span.muted.small");
   const failed = h("div.row[hidden]", all, done);
   const upload = h("div");
-  show(main, h("div.records[data-page=documents]", h("div.row.spread", h("h1", t("nav.documents")), h("nav.row", { "aria-label": t("past.nav") }, h("a.button.quiet[href=#/changes]", t("changes.title")))), !writes && h("p.notice[data-read-only]", t("docs.read_only")), upload, filters(), failed, around,
+  show(main, h("div.records[data-page=documents]", h("div.row.spread", h("h1", t("nav.documents")), h("nav.row", { "aria-label": t("past.nav") }, h("a.button.quiet[href=#/changes]", t("changes.title")), h("a.button.quiet[href=#/stages]", t("stages.title")))), !writes && h("p.notice[data-read-only]", t("docs.read_only")), upload, filters(), failed, around,
     h("div.row.spread", line, h("div.row", back, on))));
   const watch = poll(refresh, signal);
   const follow = () => {

@@ -17,6 +17,7 @@ const VIEWS = {
   documents: ["documents", (parts) => (parts.length > 1 ? import("./document.js") : import("./documents.js"))],
   versions: ["documents", () => import("./versions.js")],
   changes: ["documents", () => import("./changes.js")],
+  stages: ["documents", () => import("./stages.js")],
   health: ["health", () => import("./health.js")],
 };
 const THEMES = { auto: "◐", light: "☀", dark: "☾" };
