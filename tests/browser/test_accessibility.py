@@ -25,7 +25,18 @@ def theme(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize("width", [390, 1_440])
 @pytest.mark.parametrize(
-    "route", ["", "#/documents", "#/documents/team/valve.md", "#/health", "#/threads", "#/answers/unknown"]
+    "route",
+    [
+        "",
+        "#/documents",
+        "#/documents/team/valve.md",
+        "#/versions/team/valve.md",
+        "#/changes?vault=team",
+        "#/stages?vault=team",
+        "#/health",
+        "#/threads",
+        "#/answers/unknown",
+    ],
 )
 def test_a_view_has_no_violation(open_page: Opener, route: str, theme: str, width: int) -> None:
     page = open_page(route, theme=theme, width=width)

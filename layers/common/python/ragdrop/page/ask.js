@@ -2,7 +2,7 @@
 
 import { call, credential, query } from "./api.js";
 import { button, h, show } from "./dom.js";
-import { empty, loading, problem } from "./problems.js";
+import { loading, problem } from "./problems.js";
 import { t } from "./strings.js";
 import { download, nameOfThread, share } from "./threads.js";
 
@@ -94,17 +94,20 @@ export async function view(main, { me, whoAmI, parts, params, signal }) {
     forget();
     history.replaceState(null, "", "#/");
     draw();
+    if (me) known(me);
     box.focus();
   });
   const options = h("div.options[id=options][hidden]");
-  const toggle = button(".quiet[aria-controls=options][data-filters]", "", () => { options.hidden = !options.hidden; draw(); if (!options.hidden) fill(); });
+  const toggle = button(".quiet[aria-controls=options][data-filters]", "", () => { options.hidden = !options.hidden; draw(); if (!options.hidden) fill(options, pickers); });
+  const scope = h("div.options[id=scope][hidden]");
+  const scoped = button(".quiet[aria-controls=scope][data-scope]", "", () => { scope.hidden = !scope.hidden; draw(); if (!scope.hidden) fill(scope, scopes); });
   const list = h("div.turns");
   const bar = h("div.row.spread[data-thread-bar]");
-  const vaults = h("div"); // what GET /me says, which may come after a problem of a question: each has its place
+  const below = h("div[data-welcome]"); // what there is to begin with, below the box, which so stays where it is
   const notice = h("div");
-  const page = h("div.ask", h("div.conversation", h("div.hero", h("h1", t("ask.title")), h("p.muted", t("ask.intro"))), bar, list, vaults, notice,
+  const page = h("div.ask", h("div.conversation", h("div.hero", h("h1", t("ask.title")), h("p.muted", t("ask.intro"))), bar, list, notice,
     h("form.composer", { onsubmit: (event) => { event.preventDefault(); submit(); } }, h("label.visually-hidden[for=question]", t("ask.label")), box,
-      h("div.composer-bar", toggle, fresh, h("span.muted.small[id=keys]", t("ask.keys")), stop, send), options)));
+      h("div.composer-bar", scoped, toggle, fresh, h("span.muted.small[id=keys]", t("ask.keys")), stop, send), scope, options), below));
   if (params.get("vault")) fields.vaults = [params.get("vault")];
   fields.folders = params.get("folder") ?? fields.folders;
   const place = typed?.selectionStart ?? box.value.length;
@@ -117,7 +120,7 @@ export async function view(main, { me, whoAmI, parts, params, signal }) {
 
   function draw() {
     const running = turns.at(-1)?.running ?? false;
-    const chosen = [...fields.vaults, ...words(fields.folders), ...fields.doc_types, ...fields.content_type.map((one) => t(`content_type.${one}`)), ...words(fields.tags),
+    const chosen = [...fields.doc_types, ...fields.content_type.map((one) => t(`content_type.${one}`)), ...words(fields.tags),
       fields.date_from && `≥ ${fields.date_from}`, fields.date_to && `≤ ${fields.date_to}`, fields.as_of && t("ask.as_of_chosen", { date: fields.as_of }), fields.detail && t(`detail.${fields.detail}`), fields.model].filter(Boolean).join(", ");
     page.classList.toggle("has-turns", turns.length > 0);
     if (list.childElementCount !== turns.length) show(list, turns.map((turn) => turn.element));
@@ -127,6 +130,8 @@ export async function view(main, { me, whoAmI, parts, params, signal }) {
     send.hidden = running;
     fresh.hidden = !turns.length;
     toggle.setAttribute("aria-expanded", !options.hidden);
+    scoped.setAttribute("aria-expanded", !scope.hidden);
+    show(scoped, t("scope.label"), " ", h("span.chosen", [...fields.vaults, ...words(fields.folders)].join(", ") || t("scope.all")));
     show(toggle, t("ask.filters"), chosen && h("span.chosen", `: ${chosen}`));
   }
 
@@ -154,7 +159,7 @@ export async function view(main, { me, whoAmI, parts, params, signal }) {
 
   async function run(question) {
     const { Turn } = await import("./turn.js");
-    show(vaults);
+    show(below);
     show(notice);
     const history = turns.filter((turn) => turn.answered).slice(-HISTORY).map((turn) => ({ question: turn.fields.query, answer: turn.text.slice(0, MAX_ANSWER).toWellFormed() }));
     const turn = new Turn({ query: question, ...request() }, history, (...evidence) => open(...evidence), changed);
@@ -164,20 +169,26 @@ export async function view(main, { me, whoAmI, parts, params, signal }) {
     turn.element.scrollIntoView();
   }
 
-  async function fill() {
+  async function fill(element, content) {
     try {
       me ??= await whoAmI();
-      show(options, pickers(me, draw));
+      show(element, content(me, draw));
     } catch (error) {
-      show(options, problem(error, fill));
+      show(element, problem(error, () => fill(element, content)));
     }
   }
 
-  const known = (found) => {
+  const known = async (found) => {
     me = found;
-    show(vaults, !me.vaults.length && empty(t("ask.empty"), t(me.role === "reader" ? "ask.empty.reader" : "ask.empty.text"), me.role !== "reader" && h("a.button[href=#/documents]", t("ask.empty.add"))));
+    if (turns.length) return;
+    const { welcome } = await import("./welcome.js");
+    if (!signal.aborted && !turns.length) welcome(below, { me, signal, ask: (question) => { box.value = question; submit(); }, scope: (vault) => {
+      [fields.vaults, fields.folders] = [[vault], ""];
+      draw();
+      box.focus();
+    } });
   };
-  const ask = () => whoAmI().then(known, (error) => error.kind !== "signed_out" && show(vaults, problem(error, ask)));
+  const ask = () => whoAmI().then(known, (error) => error.kind !== "signed_out" && show(below, problem(error, ask)));
   window.addEventListener("turns", draw, { signal });
   window.addEventListener("edit-question", ({ detail }) => {
     box.value = draft = detail;
@@ -206,23 +217,38 @@ function request() {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value.length));
 }
 
-function pickers(me, draw) {
-  const set = (name, value) => { fields[name] = value; draw(); };
-  const chips = (name, values, text = (value) => value) => values.length > 0 && h("fieldset.field", { "data-pick": name }, h("legend", t(`ask.${name}`)),
-    h("div.row", values.map((value) => h("label.chip", h("input[type=checkbox]", { value, checked: fields[name].includes(value),
-      onchange: ({ target }) => set(name, target.checked ? [...fields[name], value] : fields[name].filter((one) => one !== value)) }), text(value)))));
-  const field = (name, kind, more, ...inside) => h("label.field", t(`ask.${name}`), h(kind, { value: fields[name], onchange: ({ target }) => set(name, target.value), ...more }, inside));
-  const choice = (name, values, text) => field(name, "select", {}, ["", ...values].map((value) => h("option", { value, selected: fields[name] === value }, value ? text(value) : t("ask.default"))));
+// The vault that files dropped here go to, where questions are limited to one.
+export const dropVault = () => (fields.vaults.length === 1 ? fields.vaults[0] : "");
+
+const set = (name, value, draw) => { fields[name] = value; draw(); };
+const chips = (draw, name, values, text = (value) => value) => values.length > 0 && h("fieldset.field", { "data-pick": name }, h("legend", t(`ask.${name}`)),
+  h("div.row", values.map((value) => h("label.chip", h("input[type=checkbox]", { value, checked: fields[name].includes(value),
+    onchange: ({ target }) => set(name, target.checked ? [...fields[name], value] : fields[name].filter((one) => one !== value), draw) }), text(value)))));
+const entry = (draw, name, kind, more, ...inside) => h("label.field", t(`ask.${name}`), h(kind, { value: fields[name], onchange: ({ target }) => set(name, target.value, draw), ...more }, inside));
+
+// What is searched: vaults and folders.
+function scopes(me, draw) {
   const folders = h("datalist[id=folders]");
   const suggest = async () => {
     const names = await Promise.all((fields.vaults.length ? fields.vaults : me.vaults.slice(0, 5)).map(foldersOf));
     show(folders, [...new Set(names.flat())].sort().map((value) => h("option", { value })));
   };
+  const box = entry(draw, "folders", "input[list=folders][placeholder=a/b, c]", { onfocus: suggest });
+  const whole = button(".quiet[data-scope-all]", t("scope.all"), () => {
+    [fields.vaults, fields.folders] = [[], ""];
+    draw();
+    for (const each of document.querySelectorAll("#scope input")) [each.checked, each.value] = [false, each.type === "checkbox" ? each.value : ""];
+  });
+  return [chips(draw, "vaults", me.vaults), box, folders, h("div", whole)];
+}
+
+function pickers(me, draw) {
+  const field = (...more) => entry(draw, ...more);
+  const choice = (name, values, text) => field(name, "select", {}, ["", ...values].map((value) => h("option", { value, selected: fields[name] === value }, value ? text(value) : t("ask.default"))));
   return [
-    chips("vaults", me.vaults),
-    h("div.options-grid", field("folders", "input[list=folders][placeholder=a/b, c]", { onfocus: suggest }), folders, field("tags", "input[placeholder=a, b]"), field("date_from", "input[type=date]"), field("date_to", "input[type=date]"), field("as_of", "input[type=date]", { max: new Date().toISOString().slice(0, 10) }),
+    h("div.options-grid", field("tags", "input[placeholder=a, b]"), field("date_from", "input[type=date]"), field("date_to", "input[type=date]"), field("as_of", "input[type=date]", { max: new Date().toISOString().slice(0, 10) }),
       choice("detail", ["brief", "detailed"], (value) => t(`detail.${value}`)), me.models.length > 1 && choice("model", me.models, (value) => value)),
-    chips("doc_types", me.doc_types), chips("content_type", ["documentation", "decision", "code", "chat"], (value) => t(`content_type.${value}`)),
+    chips(draw, "doc_types", me.doc_types), chips(draw, "content_type", ["documentation", "decision", "code", "chat"], (value) => t(`content_type.${value}`)),
   ];
 }
 

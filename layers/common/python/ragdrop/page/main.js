@@ -38,9 +38,14 @@ function whoAmI() {
   return asking;
 }
 
-async function route() {
+// The segments of the address, and its parameters.
+function place() {
   const [path, search] = location.hash.replace(/^#\/?/, "").split("?");
-  const [name, ...parts] = path.split("/").map((segment) => { try { return decodeURIComponent(segment); } catch { return segment; } });
+  return [path.split("/").map((segment) => { try { return decodeURIComponent(segment); } catch { return segment; } }), search];
+}
+
+async function route() {
+  const [[name, ...parts], search] = place();
   if (name === "sign-in") return redeemed(parts[0] ?? "");
   leaving.abort();
   leaving = new AbortController();
@@ -144,6 +149,18 @@ function switchLanguage() {
   header.querySelector("[data-language]").focus();
 }
 
+// Files that are dropped on another view than the list of documents go to what it shows: a document's folder, or the
+// vault that questions are limited to.
+main.addEventListener("dragenter", async (event) => {
+  if (!event.dataTransfer?.types.includes("Files") || !me || me.role === "reader" || main.querySelector("[data-drop-zone]")) return;
+  event.preventDefault();
+  const [[name, ...parts]] = place();
+  const [vault, ...above] = ["documents", "versions"].includes(name) ? parts.slice(0, -1) : [(await import("./ask.js")).dropVault()];
+  const { uploads } = await import("./upload.js");
+  const zone = h("div.records");
+  main.prepend(zone);
+  uploads(zone, main, { me, signal: leaving.signal, vault, folder: above.join("/"), changed: () => null });
+});
 window.addEventListener("hashchange", route);
 for (const name of ["signed-out", "sign-in"]) window.addEventListener(name, () => over("problem.signed_out.text"));
 route();

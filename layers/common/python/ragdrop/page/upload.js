@@ -22,6 +22,7 @@ let hold = { until: 0, kind: "offline" };
 let looking = 0;
 let shown = null;   // where the queue is on the page: {queue, changed}
 let me = null;
+const corner = h("a.corner[href=#/documents][data-uploading]");
 
 const those = (...states) => items.filter(({ state }) => states.includes(state));
 const isOpen = () => those("waiting", "sending", "pending").length > 0;
@@ -81,6 +82,7 @@ export function uploads(element, zone, { me: who, signal, vault, folder, changed
   signal.addEventListener("abort", () => {
     zone.classList.remove("dropping");
     if (shown?.queue === queue) shown = null;
+    drawSoon();
   });
   draw();
   return (name, above) => [into.value, below.value] = [name || into.value, above];
@@ -272,6 +274,7 @@ function drawSoon() {
 
 function draw() {
   drawSoon.timer = null;
+  drawCorner();
   if (!shown) return;
   const { queue } = shown;
   queue.hidden = !items.length;
@@ -296,6 +299,16 @@ function draw() {
   rows.forEach(drawRow);
   arrange(part("rows"), rows.map(({ row }) => row));
   part("more").textContent = sorted.length > ROWS ? t("up.more", { count: number(sorted.length - ROWS) }) : "";
+}
+
+// In a view without the queue a line in the corner leads to it.
+function drawCorner() {
+  const going = those("waiting", "sending", "pending", "indexed", "staged", "failed");
+  corner.remove();
+  if (shown || !isOpen()) return;
+  const done = those("indexed", "staged", "failed").length;
+  show(corner, h("span", t("up.corner", { done: number(done), count: number(going.length) })), h("progress", { max: going.length, value: done, "aria-label": t("up.queue") }));
+  document.body.append(corner);
 }
 
 function frame(queue) {
