@@ -57,6 +57,10 @@ def _admin(route: str, aim: str, path: str, body: Any = None) -> Ruled:
     return Ruled(route, aim, tuple(200 if who == "admin" else 403 for who in CALLERS), path, body)
 
 
+def _laptop(route: str, path: str, body: Any = None) -> Ruled:
+    return Ruled(route, "on a laptop", tuple(404 if who == "admin" else 403 for who in CALLERS), path, body)
+
+
 def _owned(route: str, aim: str, path: str, done: int, body: Any) -> Ruled:
     """What only the key that asked may do: in this table the admin's."""
     return Ruled(route, aim, tuple(done if who == "admin" else 404 for who in CALLERS), path, body)
@@ -169,6 +173,8 @@ RULED = (
     _read("GET /me", "its type", "/me", shows=False),
     _alike("GET /queue"),
     _admin("POST /queue/redrive", "no document", "/queue/redrive", {}),
+    _laptop("GET /models/near", "/models/near"),
+    _laptop("POST /models/test", "/models/test", {"url": "http://127.0.0.1:11434/v1", "model": "m"}),
     Ruled("POST /app/links", "no delegate signs in", (201, 201, 403, 201, 201, 403, 201), "/app/links", {}),
     _alike("POST /app/sign-in", 401, {"code": "x"}),
     _alike("GET /"),

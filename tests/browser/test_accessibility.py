@@ -33,6 +33,7 @@ def theme(request: pytest.FixtureRequest) -> str:
         "#/versions/team/valve.md",
         "#/changes?vault=team",
         "#/stages?vault=team",
+        "#/connect",
         "#/health",
         "#/threads",
         "#/answers/unknown",

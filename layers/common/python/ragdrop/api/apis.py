@@ -81,6 +81,7 @@ def query_api(app: App) -> FastAPI:
     from ragdrop.api.routes.operation_routes import (
         golden_questions_router,
         health_router,
+        models_router,
         queue_router,
         stats_router,
         vaults_router,
@@ -90,10 +91,15 @@ def query_api(app: App) -> FastAPI:
     from ragdrop.api.routes.search_routes import find_router, search_router
     from ragdrop.api.routes.thread_routes import threads_router
     from ragdrop.api.vector_stores import vector_stores_router
+    from ragdrop.client.routes import is_loopback
 
     directory = app.tenants.directory
     reader, writer, admin = (authenticated(directory, role) for role in RIGHTS)
     bases = KnowledgeBases(directory, app.ports.settings.document_bucket)
+
+    def upload_url() -> str:
+        return app.ports.documents.upload_form("-", media_type="-", metadata={}, max_bytes=1, expires_s=1).url
+
     return documented(
         api_of(
             app,
@@ -149,11 +155,8 @@ def query_api(app: App) -> FastAPI:
                 rollback_router(lambda: app.past.roll_back, writer),
                 verify_router(lambda: app.generate.verify, reader),
                 session_router(directory, lambda: app.tenants.sign_in_codes, reader, app.ports.settings.chat_models),
-                page_router(
-                    lambda: (
-                        app.ports.documents.upload_form("-", media_type="-", metadata={}, max_bytes=1, expires_s=1).url
-                    )
-                ),
+                page_router(upload_url),
+                models_router(lambda: app.ports.tried_models, lambda: is_loopback(upload_url()), admin),
             ],
         )
     )

@@ -18,6 +18,7 @@ const VIEWS = {
   versions: ["documents", () => import("./versions.js")],
   changes: ["documents", () => import("./changes.js")],
   stages: ["documents", () => import("./stages.js")],
+  connect: ["health", () => import("./connect.js")],
   health: ["health", () => import("./health.js")],
 };
 const THEMES = { auto: "◐", light: "☀", dark: "☾" };

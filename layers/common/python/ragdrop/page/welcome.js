@@ -1,6 +1,7 @@
 // Below the question box while nothing was asked: an invitation to drop files, questions to begin with, what is in here.
 
 import { call, documentPath, query } from "./api.js";
+import { quotesOnly } from "./connect.js";
 import { button, h, show } from "./dom.js";
 import { empty, problem } from "./problems.js";
 import { linkTo, nameOf, quiet, tally } from "./records.js";
@@ -17,7 +18,7 @@ window.addEventListener("forget", () => { cached = null; });
 export function welcome(element, { me, signal, ask, scope }) {
   const zone = h("div.records");
   const rest = h("div.stack");
-  show(element, zone, rest);
+  show(element, zone, rest, me.role === "admin" && quotesOnly(me) && h("p.card.row.spread[data-connect]", t("connect.quotes"), h("a.button[href=#/connect]", t("connect.title"))));
   if (!me.vaults.length) invite();
   else fill();
 

@@ -67,6 +67,25 @@ class ChatModel(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class NearServer:
+    """A server of chat models on this machine."""
+
+    name: str
+    url: str
+    models: tuple[str, ...]
+
+
+class TriedModels(Protocol):
+    """Chat models that somebody may connect."""
+
+    def near(self, deadline: Deadline) -> list[NearServer]:
+        """The servers on this machine's usual ports that have models."""
+
+    def attempt(self, url: str, model: str, key: str | None, deadline: Deadline) -> str | None:
+        """Ask *model* at *url* for one word: None if it answers, else why not, without the key."""
+
+
 class ModelList(Protocol):
     """An OpenAI-compatible endpoint's list of models."""
 

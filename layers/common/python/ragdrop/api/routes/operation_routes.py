@@ -1,5 +1,6 @@
 """How the service is: health, queue, figures, vaults, golden questions."""
 
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -13,6 +14,10 @@ from ragdrop.api.shapes.operation_shapes import (
     CanariesResponse,
     CanaryShape,
     HealthShape,
+    ModelTest,
+    ModelTested,
+    NearServers,
+    NearServerShape,
     QueueShape,
     RedriveShape,
     RunResponse,
@@ -25,11 +30,13 @@ from ragdrop.api.shapes.operation_shapes import (
 )
 from ragdrop.domain.keys import check_name
 from ragdrop.domain.tenants import Caller
+from ragdrop.errors import NotFoundError
 from ragdrop.operate.costs import ReadCosts
 from ragdrop.operate.golden_questions import GoldenRuns
 from ragdrop.operate.health import CheckHealth, DependencyHealth
 from ragdrop.operate.stats import ReadStats, ReadVaults, TimeRange
 from ragdrop.ports.message_queue import MessageQueue
+from ragdrop.ports.model_services import TriedModels
 from ragdrop.tenants.directory import TenantDirectory
 
 UNAVAILABLE = 503
@@ -161,6 +168,43 @@ def vaults_router(vaults: Callable[[], ReadVaults], caller: Authenticate) -> API
             vaults=[VaultShape(**asdict(each), knowledge_base_id=knowledge_base_id(each.name)) for each in found],
             cursor=found[-1].name if len(found) == limit else None,
         )
+
+    return router
+
+
+def models_router(models: Callable[[], TriedModels], is_local: Callable[[], bool], admin: Authenticate) -> APIRouter:
+    """The routes over a use case that is made at the first request; *is_local* is asked for each."""
+    router = APIRouter(prefix="/models", tags=["operations"])
+
+    def check_local() -> None:
+        if not is_local():
+            raise NotFoundError("models are looked for and tried on a laptop alone; on AWS parameters name them")
+
+    @router.get("/near", summary="Find chat models on this machine")
+    def get_near(request: Request, _who: Annotated[Caller, Depends(admin)], deadline: RequestDeadline) -> NearServers:
+        """Ollama, LM Studio and llama.cpp on their usual ports of the local stack's machine.  Role admin.
+
+        404 on AWS.
+        """
+        check_local()
+        found = [NearServerShape(**asdict(each)) for each in models().near(deadline)]
+        return NearServers(request_id=request.state.request_id, servers=found)
+
+    @router.post("/test", summary="Try a chat model")
+    def post_test(
+        body: ModelTest, request: Request, _who: Annotated[Caller, Depends(admin)], deadline: RequestDeadline
+    ) -> ModelTested:
+        """Ask a chat model for one word, from the local stack.  Role admin; 404 on AWS.
+
+        The key is used for this one request: nothing stores or logs it.
+        """
+        check_local()
+        start = time.perf_counter()
+        key = body.api_key.get_secret_value() if body.api_key is not None else None
+        problem = models().attempt(body.url, body.model, key or None, deadline)
+        took_ms = round((time.perf_counter() - start) * 1_000, 1)
+        more = {"works": problem is None, "problem": problem, "latency_ms": took_ms}
+        return ModelTested.model_validate({"request_id": request.state.request_id, **more})
 
     return router
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from ragdrop.api.shapes.fields import InVault, LatencyMsOrNull, Question, Replied
 from ragdrop.domain.deadlines import rfc3339
@@ -255,6 +255,38 @@ class MeShape(Replied):
     index: Engine = Field(description="The chunk index that answers: `bucket` or `opensearch`.")
     max_put_bytes: int = Field(description="The largest body of `PUT /documents`.")
     max_upload_bytes: int = Field(description="The largest file of `POST /uploads`.")
+
+
+class NearServerShape(BaseModel):
+    """A server of chat models on the machine that the stack runs on."""
+
+    name: str = Field(description="`Ollama`, `LM Studio` or `llama.cpp`.")
+    url: str = Field(description="What `CHAT_URL` takes.")
+    models: list[str] = Field(description="What `CHAT_MODELS` takes.")
+
+
+class NearServers(Replied):
+    """Servers of chat models on the machine that the stack runs on."""
+
+    servers: list[NearServerShape] = Field(description="Those that answered with models.")
+
+
+class ModelTest(BaseModel):
+    """A chat model to ask for one word.  The key is used once, and is neither stored nor logged."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: str = Field(pattern=r"^https?://[^\s@]+$", max_length=300, description="Up to and with `/v1`.")
+    model: str = Field(min_length=1, max_length=200, description="Its id there.")
+    api_key: SecretStr | None = Field(default=None, description="The key of the endpoint, where it needs one.")
+
+
+class ModelTested(Replied):
+    """Whether the model answered."""
+
+    works: bool = Field(description="Whether it answered.")
+    problem: str | None = Field(description="Why it did not; null where it did. Never the key.")
+    latency_ms: float = Field(description="How long it took.")
 
 
 class SignInLink(Replied):
