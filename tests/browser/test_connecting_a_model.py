@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from ragdrop.api.apis import query_api
-from ragdrop.app import compose
 from tests.browser.conftest import Opener
 from tests.functions.test_near_models import SECRET, FakeModels, LaptopBucket
 from tests.served import served
@@ -31,7 +30,8 @@ def world() -> World:
 @pytest.fixture
 def url(world: World, models: FakeModels) -> Iterator[str]:
     """Where its API is."""
-    with served(query_api(compose(world.app.ports.replace(tried_models=models)))) as url:
+    world.app.operate.tried_models = models
+    with served(query_api(world.app)) as url:
         yield url
 
 
@@ -75,7 +75,7 @@ def test_what_an_endpoint_says_against_it_is_shown_as_text(open_page: Opener, mo
     expect(page.locator("[data-command]").first).to_contain_text("CHAT_MODELS='$(reboot)'\\''; x'")
 
 
-def test_a_reader_is_told_that_it_takes_an_admin(open_page: Opener) -> None:
+def test_a_reader_learns_that_it_takes_an_admin(open_page: Opener) -> None:
     page = open_page("#/connect", "reader")
 
     expect(page.locator("[data-read-only]")).to_be_visible()

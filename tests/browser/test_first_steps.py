@@ -60,7 +60,7 @@ class TestEmpty:
         expect(page.locator("[data-suggestion]")).to_have_count(2)
         expect(page.locator("[data-suggestion]").first).to_have_text("Where is the key?")
 
-    def test_a_reader_is_told_who_can_add_documents(self, open_page: Opener) -> None:
+    def test_a_reader_learns_who_can_add_documents(self, open_page: Opener) -> None:
         page = open_page("", "reader")
 
         expect(page.locator("[data-welcome] [data-empty]")).to_contain_text("A writer of your project can add some.")
@@ -139,7 +139,7 @@ def test_files_dropped_on_questions_of_one_vault_go_there(world: World, open_pag
     expect(page.locator("[data-upload='wiki/b.md'][data-state=indexed]")).to_be_visible()
 
 
-def test_an_upload_that_goes_on_is_shown_in_other_views(open_page: Opener, tmp_path: Path) -> None:
+def test_an_upload_under_way_is_shown_in_other_views(open_page: Opener, tmp_path: Path) -> None:
     page = open_page("#/documents")
     page.locator("[data-drop-zone]").wait_for()
     page.route("**/documents/team/slow.md", lambda route: None if route.request.method == "PUT" else route.continue_())

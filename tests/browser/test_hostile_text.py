@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page
 
+from ragdrop.domain.history import STAGE
 from ragdrop.errors import GenerationError
 from tests.browser.conftest import Opener, ask
 from tests.browser.payloads import PAYLOADS
@@ -63,6 +65,33 @@ def test_each_documents_page_shows_it_as_text(hostile: World, open_page: Opener)
         page.goto(page.url.partition("#")[0] + f"#/documents/hostile/{number:02}.md")
         page.get_by_text(f"The code of {number} is LK-{number}.").first.wait_for()
         unharmed(page)
+
+
+def test_the_past_and_stages_show_names_and_differences_as_text(hostile: World, open_page: Opener) -> None:
+    for number, payload in enumerate(PAYLOADS):
+        hostile.put(
+            f"hostile/{number:02}.md", f"# Other\n\n{payload} {payload}\n", {STAGE: "next"} if number % 2 else {}
+        )
+    page = open_page("#/stages?vault=hostile")
+    page.locator("[data-stage=next] a").first.wait_for()
+    unharmed(page)
+    page.clock.set_fixed_time(datetime.fromtimestamp(hostile.now_s, UTC))
+    for vault in ("hostile", "names"):
+        page.goto(page.url.partition("#")[0] + f"#/changes?vault={vault}")
+        page.locator("[data-change]").first.wait_for()
+        unharmed(page)
+    for number in range(0, len(PAYLOADS), 2):
+        page.goto(page.url.partition("#")[0] + f"#/versions/hostile/{number:02}.md")
+        page.locator("[data-compared] ins").first.wait_for()
+        unharmed(page)
+
+
+def test_suggested_questions_are_text(hostile: World, open_page: Opener) -> None:
+    page = open_page()
+    page.locator("[data-suggestion]").first.wait_for()
+    page.locator("[data-here] summary").click()
+    page.get_by_role("heading", name="Links that lead to no document").wait_for()
+    unharmed(page)
 
 
 def test_names_in_addresses_are_text(hostile: World, open_page: Opener) -> None:

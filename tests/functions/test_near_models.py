@@ -9,7 +9,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from ragdrop.api.apis import query_api
-from ragdrop.app import compose
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.ports.model_services import NearServer
 from ragdrop.ports.object_store import PresignedForm
@@ -53,8 +52,8 @@ def models() -> FakeModels:
 
 def client_of(models: FakeModels, bucket: MemoryObjectStore, role: str = "admin") -> TestClient:
     world = World(documents=bucket)
-    app = compose(world.app.ports.replace(tried_models=models))
-    return TestClient(query_api(app), headers={"x-api-key": key_of(world, role)})  # type: ignore[arg-type]
+    world.app.operate.tried_models = models
+    return TestClient(query_api(world.app), headers={"x-api-key": key_of(world, role)})  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import httpx
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.models.nearby import LocalModels
+from ragdrop.models.chat import LocalModels
 from ragdrop.ports.model_services import NearServer
 
 SECRET = "sk-very-secret"
@@ -16,7 +16,7 @@ ANSWER = {"choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]}
 
 
 def models(answer: Callable[[httpx.Request], httpx.Response]) -> LocalModels:
-    return LocalModels("127.0.0.1", client=lambda: httpx.Client(transport=httpx.MockTransport(answer)))
+    return LocalModels("http://127.0.0.1:8081/v1", client=lambda: httpx.Client(transport=httpx.MockTransport(answer)))
 
 
 def soon() -> Deadline:

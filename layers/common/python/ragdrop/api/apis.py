@@ -156,7 +156,7 @@ def query_api(app: App) -> FastAPI:
                 verify_router(lambda: app.generate.verify, reader),
                 session_router(directory, lambda: app.tenants.sign_in_codes, reader, app.ports.settings.chat_models),
                 page_router(upload_url),
-                models_router(lambda: app.ports.tried_models, lambda: is_loopback(upload_url()), admin),
+                models_router(lambda: app.operate.tried_models, lambda: is_loopback(upload_url()), admin),
             ],
         )
     )

@@ -57,6 +57,8 @@ DOCUMENT = "/documents/{vault}/{path}"
 MORE_OF = {
     "POST /app/sign-in": ("UNAUTHENTICATED",),
     "POST /threads": ("NOT_FOUND",),
+    "GET /models/near": ("NOT_FOUND",),
+    "POST /models/test": ("NOT_FOUND",),
     "POST /stages/{vault}/{stage}/promote": ("CONFLICT",),
     "POST /stages/{vault}/{stage}/discard": ("CONFLICT",),
     f"PUT {DOCUMENT}": ("CONFLICT", "PRECONDITION_FAILED"),
@@ -129,6 +131,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "POST /retrieveAndGenerateStream": {"request": _ASKED},
     "POST /app/sign-in": {"request": {"code": "Zb1pYV8mH3cN0qk6t2rXw9uLs4aJdEfG7hI5oPyQvTM"}},
     "POST /answers/{answer_id}/feedback": {"request": {"kind": "wrong", "text": "team/notes/backup.md says 35 days"}},
+    "POST /models/test": {"request": {"url": "http://127.0.0.1:11434/v1", "model": "mistral"}},
     "POST /threads": {"request": {"answer_id": "0123456789abcdef0123456789abcdef", "name": "Backups"}},
     "POST /threads/{thread_id}/answers": {"request": {"answer_id": "0123456789abcdef0123456789abcdef"}},
     "PATCH /threads/{thread_id}": {"request": {"name": "Backups", "shared": True}},

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ragdrop.config import Settings
     from ragdrop.ports.indexes import ChunkIndex
     from ragdrop.ports.message_queue import MessageQueue
+    from ragdrop.ports.model_services import TriedModels
     from ragdrop.ports.registry import Registry
 
 
@@ -56,6 +57,13 @@ class OperateParts:
     def queue(self) -> MessageQueue:
         """The queue that feeds ingest."""
         return self.ports.queue
+
+    @cached_property
+    def tried_models(self) -> TriedModels:
+        """Chat models of the machine that the stack's own stand-ins run on."""
+        from ragdrop.models.chat import LocalModels
+
+        return LocalModels(self.settings.embedding_url)
 
     # Figures and health
 

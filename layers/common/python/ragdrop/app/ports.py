@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
 
 from ragdrop.app.stored_ports import StoredPorts
 from ragdrop.config import FUNCTION, TEXTRACT, Settings, bedrock_region
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from ragdrop.ports.answer_services import ClaimVerifier, Prompter
     from ragdrop.ports.indexes import ChunkIndex
     from ragdrop.ports.message_queue import WiringProbe
-    from ragdrop.ports.model_services import ChatModel, Embedder, ModelCatalogue, ModelList, Reader, TriedModels
+    from ragdrop.ports.model_services import ChatModel, Embedder, ModelCatalogue, ModelList, Reader
     from ragdrop.ports.reading import Parser, Splitter, TextRecognizer
     from ragdrop.ports.registry import HopLimits, Registry, TokenVerifier
     from ragdrop.ports.search_services import Metrics, Reranker, Tracer
@@ -221,14 +220,6 @@ class Ports(StoredPorts):
         from ragdrop.models.http import OpenAiModelList
 
         return OpenAiModelList(self._chat_http, service="chat")
-
-    @cached_property
-    def tried_models(self) -> TriedModels:
-        """Looks where this machine's own stand-ins are: a container names its host otherwise."""
-        from ragdrop.models.nearby import LocalModels
-
-        host = urlsplit(self.settings.embedding_url).hostname
-        return LocalModels(host or "127.0.0.1")
 
     @cached_property
     def _chat_http(self) -> OpenAiHttp:

@@ -8,6 +8,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from typing import Any, TypeVar
 
@@ -15,8 +16,9 @@ import httpx
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import CONTEXT_LENGTH, GUARDRAIL, DeadlineError, DependencyError, GenerationError
-from ragdrop.models.http import OpenAiHttp, missing_model, problem
-from ragdrop.ports.model_services import Completion, Message
+from ragdrop.models.http import OLLAMA_PORT, OpenAiHttp, OpenAiModelList, missing_model, problem
+from ragdrop.ports.model_services import Completion, Message, NearServer
+from ragdrop.resilience.breakers import Retries, RetryRules
 
 SERVICE = "chat"
 PATH = "/chat/completions"
@@ -370,3 +372,49 @@ def _event(data: str) -> dict[str, Any]:
         message = str(error.get("message") if isinstance(error, dict) else error)[:300]
         raise GenerationError(f"the chat service broke off: {message}", service=SERVICE, reason="broken_off")
     return event
+
+
+PORTS = {"Ollama": OLLAMA_PORT, "LM Studio": 1234, "llama.cpp": 8080}  # where each listens unless it is set otherwise
+LOOK_S = 1.0  # a server of this machine answers in milliseconds
+TRY_S = 20.0  # a first answer waits until the model is in memory
+MAX_MODELS = 50  # of a server
+TOKENS = 64  # room for a model that thinks first
+
+
+class LocalModels:
+    """Looks at the usual ports of the host of *url*, and asks an endpoint one question; *client* is for tests."""
+
+    def __init__(self, url: str, *, client: Callable[[], httpx.Client] | None = None) -> None:
+        self._host = httpx.URL(url).host or "127.0.0.1"  # a container has another name for its machine
+        self._client = client
+
+    def near(self, deadline: Deadline) -> list[NearServer]:
+        """The servers that answer with models, by the order of PORTS; all are asked at once, each for a second."""
+        with ThreadPoolExecutor(len(PORTS), thread_name_prefix="ragdrop-near") as pool:
+            found = pool.map(lambda name: self._look(name, PORTS[name], deadline), PORTS)
+            return [server for server in found if server is not None]
+
+    def attempt(self, url: str, model: str, key: str | None, deadline: Deadline) -> str | None:
+        """Ask *model* at *url* for one word: None if it answers, else why not, without the key."""
+        chat = OpenAiChatModel(self._http(url, key, TRY_S), models=[model])
+        try:
+            chat.complete([Message("user", "Say yes.")], max_tokens=TOKENS, deadline=deadline)
+        except DependencyError as exc:
+            if exc.details.get("reason") == "empty":  # it only thought: it is there, and takes the key
+                return None
+            return exc.message.replace(key, "…") if key else exc.message
+        return None
+
+    def _look(self, name: str, port: int, deadline: Deadline) -> NearServer | None:
+        url = f"http://{self._host}:{port}/v1"
+        try:
+            found = OpenAiModelList(self._http(url, None, LOOK_S), service="chat").models(deadline)
+        except DependencyError:
+            return None
+        return NearServer(name, url, tuple(sorted(found)[:MAX_MODELS])) if found else None
+
+    def _http(self, url: str, key: str | None, timeout_s: float) -> OpenAiHttp:
+        client = self._client() if self._client is not None else None
+        return OpenAiHttp(
+            url, api_key=lambda: key, timeout_s=timeout_s, client=client, retries=Retries(RetryRules(attempts=1))
+        )

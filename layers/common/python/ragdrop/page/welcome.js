@@ -10,6 +10,7 @@ import { number, t, when } from "./strings.js";
 const FRESH_MS = 300_000; // what was looked up is shown again without asking for so long
 const LOOKED_INTO = 3;    // documents whose headings make questions
 const QUESTIONS = 4;
+const PAGES = 5;          // of documents that are looked at for broken links
 const NAMED = 100;        // characters of a title or a heading in a question
 let cached = null;        // {at, vaults, newest, questions}
 window.addEventListener("forget", () => { cached = null; });
@@ -62,7 +63,12 @@ export function welcome(element, { me, signal, ask, scope }) {
 
   async function links(place) {
     try {
-      const { documents } = await call(`/documents${query({ broken_links: 1, limit: 5 })}`, { signal });
+      const documents = [];
+      for (let pages = 0, cursor; pages < PAGES && documents.length < 5 && cursor !== null; pages++) {
+        const found = await call(`/documents${query({ broken_links: 1, limit: 100, cursor })}`, { signal });
+        documents.push(...found.documents.slice(0, 5 - documents.length));
+        ({ cursor } = found);
+      }
       show(place, h("h3", t("welcome.broken")), documents.length ? h("ul.documents[data-broken]", documents.map((each) => h("li", h("a", { href: linkTo(each.vault, each.path) }, each.title || nameOf(each.path)),
         h("div.muted.small", `${each.vault}/${each.path}`)))) : quiet(t("doc.none")));
     } catch (error) {
