@@ -177,7 +177,7 @@ lock: .venv/.uv ## resolve every requirements file again
 	@$(COMPILE) --upgrade functions/ingest/requirements.in -o functions/ingest/requirements.txt
 	@$(COMPILE) --upgrade -c layers/common/python/requirements.txt functions/mcp/requirements.in -o functions/mcp/requirements.txt
 	@$(COMPILE) --upgrade -c layers/common/python/requirements.txt -c functions/mcp/requirements.txt functions/generate/requirements.in -o functions/generate/requirements.txt
-	@$(COMPILE) --upgrade -c layers/common/python/requirements.txt -c functions/mcp/requirements.txt functions/query/requirements.in -o functions/query/requirements.txt
+	@$(COMPILE) --upgrade -c layers/common/python/requirements.txt -c functions/mcp/requirements.txt -c functions/ingest/requirements.txt functions/query/requirements.in -o functions/query/requirements.txt
 	@$(COMPILE) --upgrade --no-deps -c requirements/models.txt functions/models/requirements.in -o functions/models/requirements.txt
 	@$(COMPILE) --upgrade requirements/dev.in -o requirements/dev.txt
 	@$(COMPILE) --upgrade requirements/ministack.in -o requirements/ministack.txt

@@ -40,6 +40,7 @@ class Row:
 
 
 PLAN = "/documents/{vault}/{path}"
+DRAWN = f"{PLAN}/original/pages/{{number}}"
 STAGE = "/stages/{vault}/{stage}"
 SAID = "POST /answers/{answer_id}/feedback"
 THREAD, SHARED = "/threads/{thread_id}", "a colleague's, shared"
@@ -171,6 +172,10 @@ ROWS = (
     Row(f"GET {PLAN}", "another tenant's, its text", (404,) * 5, "/documents/theirs/plan.md?content=1"),
     Row(f"GET {PLAN}/tables", OWN, (200, 200, 200, 200, 404), "/documents/team/keep/plan.md/tables"),
     Row(f"GET {PLAN}/tables", ANOTHERS, (404,) * 5, "/documents/theirs/plan.md/tables"),
+    Row(f"GET {PLAN}/original", OWN, (200, 200, 200, 200, 404), "/documents/team/keep/plan.md/original"),
+    Row(f"GET {PLAN}/original", ANOTHERS, (404,) * 5, "/documents/theirs/plan.md/original"),
+    Row(f"GET {DRAWN}", "own, no PDF", (400, 400, 400, 400, 404), "/documents/team/keep/plan.md/original/pages/1"),
+    Row(f"GET {DRAWN}", ANOTHERS, (404,) * 5, "/documents/theirs/plan.md/original/pages/1"),
     Row(f"GET {PLAN}/history", OWN, (200, 200, 200, 200, 404), "/documents/team/keep/plan.md/history?changes=1"),
     Row(f"GET {PLAN}/history", ANOTHERS, (404,) * 5, "/documents/theirs/plan.md/history?changes=1"),
     Row("GET /changes", OWN, (200, 200, 200, 200, 400), "/changes?vault=team"),

@@ -76,12 +76,14 @@ def _tool(name: str, *, shows: bool = False, **arguments: Any) -> Ruled:
 
 
 DOCUMENT = "/documents/{vault}/{path}"
+DRAWN = f"{DOCUMENT}/original/pages/{{number}}"
 PAY, NEW = "/documents/team/hr/pay.md", "/documents/team/hr/new.md"
 STAGE = "/stages/{vault}/{stage}"
 FOUND = {"query": "pump", "limit": 20, "min_relevance": 0}
 CHAT = {"model": "vault:team", "messages": [{"role": "user", "content": "pump"}]}
 PUMP = {**asked_of(TEAM), "input": {"text": "pump"}}
 _BACK = {"to": rfc3339(time.time() - 60), "dry_run": True}
+_AS_NO_PDF = tuple(400 if who in MAY else 404 for who in CALLERS)
 OF_ANSWER = {"answer_id": "{answer}"}
 SOURCES = [{"id": "a", "text": "It runs."}]
 
@@ -143,6 +145,10 @@ RULED = (
     _read(f"GET {DOCUMENT}", "one whose tag does", "/documents/team/tagged.txt?content=1", 404),
     _read(f"GET {DOCUMENT}", "one that links to it", "/documents/team/pump.md", shows=False),
     _read(f"GET {DOCUMENT}/tables", "its tables", f"{PAY}/tables", 404, shows=False),
+    _read(f"GET {DOCUMENT}/original", "a link to it", f"{PAY}/original", 404, shows=False),
+    Ruled(
+        f"GET {DRAWN}", "a page of it", tuple(400 if who in MAY else 404 for who in CALLERS), f"{PAY}/original/pages/1"
+    ),
     _read(f"GET {DOCUMENT}/history", "what changed in it", f"{PAY}/history?changes=1", 404),
     _read("GET /changes", "its changes", "/changes?vault=team"),
     _write(f"PUT {DOCUMENT}", "beside it", NEW, 202, 404, "# New"),

@@ -90,6 +90,9 @@ class FolderObjectStore:
     ) -> PresignedForm:
         raise NotImplementedError
 
+    def download_link(self, key: str, *, version_id: str, media_type: str, disposition: str, expires_s: int) -> str:
+        raise NotImplementedError
+
     def _stored(self, key: str, path: Path) -> StoredObject:
         reported = path.stat()
         modified_at = datetime.fromtimestamp(reported.st_mtime, UTC).isoformat()

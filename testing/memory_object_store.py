@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from threading import RLock
 from typing import BinaryIO
+from urllib.parse import quote, urlencode
 
 from ragdrop.errors import RagdropError
 from ragdrop.ports.object_store import ListedObject, PresignedForm, StoredObject, precondition_error
@@ -138,6 +139,12 @@ class MemoryObjectStore:
             named = {f"x-amz-meta-{name}": value for name, value in metadata.items()}
             fields = {"key": key, "Content-Type": media_type, **named, "policy": policy}
             return PresignedForm(f"memory://{self.bucket}", fields)
+
+    def download_link(self, key: str, *, version_id: str, media_type: str, disposition: str, expires_s: int) -> str:
+        with self._call("download_link"):
+            served = {"response-content-type": media_type, "response-content-disposition": disposition}
+            asked = urlencode({"versionId": version_id, **served, "expires": expires_s})
+            return f"memory://{self.bucket}/{quote(key)}?{asked}"
 
     def remove_version(self, key: str, version_id: str) -> None:
         with self._call("remove_version"):

@@ -113,7 +113,7 @@ def adapters_elsewhere(graph: Graph) -> list[str]:
 def readers_elsewhere(graph: Graph) -> list[str]:
     """Imports of the readers from outside of ingest, its port and its adapters: no question waits for them."""
     allowed = {"ports.reading", "models.splitter", "models.text_recognizers", "app.ports"}
-    allowed |= {"tables.typed", "tables.text_tables"}
+    allowed |= {"tables.typed", "tables.text_tables", "app.document_parts"}
     return sorted(
         f"{module} imports {name}"
         for module, names in graph.imports.items()

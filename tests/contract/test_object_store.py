@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from hypothesis import given
@@ -379,3 +380,17 @@ def test_the_versions_of_a_deleted_object_keep_their_tags(name: str) -> None:
         engine.store.copy_version(KEY, first, metadata={})
 
         assert engine.store.tags(KEY) == {"ragdrop-access": "hr"}
+
+
+def test_a_link_names_its_version_and_what_it_is_served_as(engine: StoreEngine) -> None:
+    version_id = put(engine, KEY, b"one")
+    put(engine, KEY, b"two")
+
+    link = engine.store.download_link(
+        KEY, version_id=version_id, media_type="application/pdf", disposition="inline", expires_s=60
+    )
+
+    asked = parse_qs(urlsplit(link).query)
+    assert asked["versionId"] == [version_id]
+    assert asked["response-content-type"] == ["application/pdf"]
+    assert asked["response-content-disposition"] == ["inline"]

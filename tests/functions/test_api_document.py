@@ -54,7 +54,7 @@ def test_every_operation_documents_its_errors_with_an_example_each(document: dic
     for name, operation in operations(document):
         statuses = set(operation["responses"])
         assert {"400", "500", "503", "504"} <= statuses, name
-        assert "422" not in statuses, name
+        assert "422" not in statuses or name.endswith("/original/pages/{number}"), name  # that one is the document's
         if operation.get("security"):
             assert {"401", "403", "429"} <= statuses, name
         for status, response in operation["responses"].items():

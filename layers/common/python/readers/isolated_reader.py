@@ -9,15 +9,17 @@ import sys
 import threading
 import weakref
 from contextlib import suppress
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, Any
 
 from readers import read_errors
 from readers.formats import Kind, read_here
-from readers.parsed import ParsedDocument, document_of
+from readers.parsed import DrawnPage, ParsedDocument, document_of
 from readers.read_errors import CorruptFileError, ReadError, UnsafeFileError
 
 TIMEOUT_S = 20.0
+DRAW_TIMEOUT_S = 8.0  # of a page; most take 50 ms
 EXIT_S = 1.0
 MEMORY_BYTES = 512 * 1024 * 1024
 _PROGRAM = """
@@ -48,14 +50,18 @@ class IsolatedReader:
     def __call__(self, kind: Kind, body: bytes, name: str) -> ParsedDocument:
         """Read *body*; past the limits that is an UnsafeFileError."""
         head, text = self._asked({"kind": kind, "name": name}, kind, body)
-        if "error" in head:
-            known: type[ReadError] = getattr(read_errors, head["error"])
-            raise known(head["message"], **head["details"])
+        _raise_error(head)
         return document_of({**head["document"], "text": text.decode()})
 
     def picture(self, body: bytes, page: int) -> bytes | None:
         """A PNG of a page of a PDF, by its number from 0; None if it shows no picture or cannot be drawn."""
         return self._asked({"page": page}, "pdf", body)[1] or None
+
+    def draw(self, body: bytes, number: int, text: str, start: int, end: int) -> DrawnPage:
+        """A page of a PDF as `draw_page` gives it; past the limits that is an UnsafeFileError."""
+        head, picture = self._asked({"draw": (number, text, start, end)}, "pdf", body)
+        _raise_error(head)
+        return DrawnPage(**{**head["page"], "picture": picture, "marks": tuple(map(tuple, head["page"]["marks"]))})
 
     def _asked(self, asked: dict[str, Any], kind: Kind, body: bytes) -> tuple[dict[str, Any], bytes]:
         with self._lock:
@@ -108,6 +114,13 @@ class IsolatedReader:
         return CorruptFileError(
             f"the {kind} is damaged in a way that its reader does not know; save it again in its program"
         )
+
+
+def _raise_error(head: dict[str, Any]) -> None:
+    """Raise the ReadError that the child reported, if it did."""
+    if "error" in head:
+        known: type[ReadError] = getattr(read_errors, head["error"])
+        raise known(head["message"], **head["details"])
 
 
 def _exchange(
@@ -179,6 +192,8 @@ def main(memory_bytes: int, timeout_s: float) -> None:
         asked = json.loads(request[0])
         if "page" in asked:
             _picture(answers, request[1], asked["page"])
+        elif "draw" in asked:
+            _drawing(answers, request[1], *asked["draw"])
         else:
             _answer(answers, asked["kind"], request[1], asked["name"], memory_bytes, last=number == DOCUMENTS)
 
@@ -213,6 +228,25 @@ def _picture(answers: IO[bytes], body: bytes, page: int) -> None:
     except MemoryError:
         picture = None
     send(answers, json.dumps({"last": False}).encode(), picture or b"")
+
+
+def _drawing(answers: IO[bytes], body: bytes, number: int, text: str, start: int, end: int) -> None:
+    """Answer with a page as it looks."""
+    from readers.pages.page_drawing import draw_page
+
+    head: dict[str, Any] = {"last": False}
+    picture = b""
+    try:
+        page = draw_page(body, number, text, start, end)
+        head |= {"page": {**asdict(replace(page, picture=b"")), "picture": ""}}
+        picture = page.picture
+    except ReadError as exc:
+        head |= _failure(exc)
+    except (MemoryError, RecursionError) as exc:
+        head |= _failure(UnsafeFileError(f"drawing the page needs too much of it: {type(exc).__name__}")) | {
+            "last": True
+        }
+    send(answers, json.dumps(head).encode(), picture)
 
 
 def _failure(error: ReadError) -> dict[str, Any]:

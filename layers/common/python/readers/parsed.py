@@ -95,6 +95,29 @@ class Place:
         return replace(self, start=max(self.start - start, 0), row=self.row + lines, rows=max(self.rows - lines, 1))
 
 
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPage:
+    """A page as a picture, with the places of a part of its text.
+
+    Attributes:
+        picture: A PNG in colour.
+        width, height: Of the picture, in pixels.
+        pages: How many pages the document has.
+        marks: Where the requested text stands: left, top, width and height as shares of the page, 0 to 1.
+        located: The share of the requested letters and digits that `marks` cover, 0 to 1.
+    """
+
+    picture: bytes
+    width: int
+    height: int
+    pages: int
+    marks: tuple[Box, ...] = ()
+    located: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
     """Text and structure; offsets count code points of `text`, and every tuple is in order of position."""

@@ -110,6 +110,7 @@ def query_api(app: App) -> FastAPI:
                 history_router(lambda: app.past.record, lambda: app.documents.document_service, reader),
                 documents_router(
                     lambda: app.documents.document_service,
+                    lambda: app.documents.originals,
                     lambda: app.documents.retry_documents,
                     lambda: app.documents.purge_documents,
                     lambda: app.documents.write_once,

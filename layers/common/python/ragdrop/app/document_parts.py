@@ -7,10 +7,12 @@ from functools import cached_property
 from ragdrop.app.ports import Ports
 from ragdrop.app.tenant_parts import TenantParts
 from ragdrop.documents.check_links import CheckLinks
+from ragdrop.documents.originals import ReadOriginals
 from ragdrop.documents.purge import PurgeDocuments
 from ragdrop.documents.service import DocumentService, RetryDocuments, WriteOnce
 from ragdrop.past.record import DocumentHistory, RollBack
 from ragdrop.past.stages import AskGolden, Stages
+from ragdrop.ports.reading import PageDrawer
 from ragdrop.query.cache import Searching
 
 
@@ -37,6 +39,18 @@ class DocumentParts:
             budget=self.tenants.daily_budget,
             clock=ports.clock,
         )
+
+    @cached_property
+    def page_drawer(self) -> PageDrawer:
+        """Draws in a child process, where ingest and query carry PDFium; imported at the first page."""
+        from readers.isolated_reader import DRAW_TIMEOUT_S, IsolatedReader
+
+        return IsolatedReader(timeout_s=DRAW_TIMEOUT_S)
+
+    @cached_property
+    def originals(self) -> ReadOriginals:
+        keep, documents = self.document_service, self.ports.documents
+        return ReadOriginals(keep=keep, documents=documents, drawer=lambda: self.page_drawer)
 
     @cached_property
     def write_once(self) -> WriteOnce:

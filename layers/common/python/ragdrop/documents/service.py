@@ -26,7 +26,7 @@ from ragdrop.errors import (
     RagdropError,
 )
 from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
-from ragdrop.ingest.revision_store import RevisionStore
+from ragdrop.ingest.revision_store import RevisionStore, StoredRevision
 from ragdrop.ports.message_queue import MessageQueue
 from ragdrop.ports.object_store import NO_PRECONDITION, ObjectStore, Precondition, PresignedForm, StoredObject
 from ragdrop.ports.registry import Checkpoint, Claim, Registry
@@ -173,7 +173,7 @@ class DocumentService:
             if current is not None:  # that version, or one that has replaced it already
                 head = Head(key, Status.PENDING, 0, version_id=current.version_id)
         if head is None:
-            raise _not_found(key)
+            raise not_found(key)
         detail = self.registry.detail(key, head.live_revision) if head.live_revision is not None else None
         checkpoint = self.registry.checkpoint(key, head.revision) if head.status is Status.PENDING else None
         status = Status.PENDING if self._awaits(head, version_id) else head.status
@@ -193,18 +193,25 @@ class DocumentService:
         Raises:
             DocumentNotFoundError: Nothing of the document is live, or nothing is stored of that version.
         """
+        stored, _ = self.stored(caller, key, version_id=version_id)
+        text = stored.span(start, stored.char_count if end is None else end)
+        if text is None:
+            raise not_found(key)
+        return text
+
+    def stored(self, caller: Caller, key: DocumentKey, *, version_id: str | None) -> tuple[StoredRevision, str | None]:
+        """The live revision, or that of an S3 version, and its version; raises DocumentNotFoundError as `text`."""
         head = self._head(caller, key)
         if head is None or head.status is Status.DELETED:
-            raise _not_found(key)
-        stored = None
+            raise not_found(key)
+        found = None
         if version_id is not None and version_id != head.live_version_id:
-            stored = self.revisions.of_version(key, version_id)
+            found = self.revisions.of_version(key, version_id)
         elif head.live_revision is not None:
-            stored = self.revisions.open(key, head.live_revision)
-        text = None if stored is None else stored.span(start, stored.char_count if end is None else end)
-        if text is None:
-            raise _not_found(key)
-        return text
+            found = self.revisions.open(key, head.live_revision)
+        if found is None:
+            raise not_found(key)
+        return found, version_id or head.live_version_id
 
     def chunks(self, caller: Caller, key: DocumentKey, *, start: int, end: int | None) -> LiveChunks:
         """The chunks of the live revision that have a character in *start* to *end*, without their texts.
@@ -213,10 +220,10 @@ class DocumentService:
         """
         head, tenant = self._head(caller, key), self.registry.tenant(key.tenant)
         if head is None or head.live_revision is None or tenant is None:
-            raise _not_found(key)
+            raise not_found(key)
         stored = self.revisions.open(key, head.live_revision)
         if stored is None:
-            raise _not_found(key)
+            raise not_found(key)
         chunks = (chunk for chunk, _ in stored.chunks_between(tenant.active.name, start, end, texts=False))
         found = (chunk for chunk in chunks if chunk.end > start and (end is None or chunk.start < end))
         return LiveChunks(stored.char_count, list(islice(found, MAX_SHOWN_CHUNKS)))
@@ -224,7 +231,7 @@ class DocumentService:
     def tables(self, caller: Caller, key: DocumentKey) -> Sequence[TypedTable]:
         """The typed tables of the live revision; raises DocumentNotFoundError: nothing of the document is live."""
         if (head := self._head(caller, key)) is None or head.live_revision is None:
-            raise _not_found(key)
+            raise not_found(key)
         return self.revisions.tables(key, head.live_revision)
 
     def is_known(self, caller: Caller, key: DocumentKey) -> bool:
@@ -259,7 +266,7 @@ class DocumentService:
         for _ in range(MAX_TRIES):
             head = self.registry.head(key)
             if head is None and there is None:
-                raise _not_found(key)
+                raise not_found(key)
             if head is None or head.status is Status.DELETED:  # None: deleted before ingest saw it
                 return marker
             again = self.documents.head(key.s3_key)  # put again since the delete marker
@@ -349,7 +356,7 @@ class DocumentService:
         """The head of a document, None without one. Raises DocumentNotFoundError: the caller may not read it."""
         head = self.registry.head(key) if caller.may_see(key.vault) else None
         if not self.permissions.allows(caller, key, head):
-            raise _not_found(key)
+            raise not_found(key)
         return head
 
     def _check_writing(self, caller: Caller, key: DocumentKey, body: bytes | None) -> None:
@@ -374,7 +381,8 @@ def _written_by(caller: Caller) -> dict[str, str]:
     return {WRITTEN_BY: caller.writer} if caller.writer else {}
 
 
-def _not_found(key: DocumentKey) -> DocumentNotFoundError:
+def not_found(key: DocumentKey) -> DocumentNotFoundError:
+    """The error of a document that does not exist, or that the caller may not read: both answer the same."""
     return DocumentNotFoundError(
         f"there is no document {key.vault_path[:300]!r}", field="path", value=key.vault_path[:300]
     )

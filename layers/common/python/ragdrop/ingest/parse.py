@@ -21,10 +21,10 @@ from ragdrop.errors import (
 )
 from ragdrop.ingest.revision_store import pages_name
 from ragdrop.ports.object_store import ObjectStore
-from ragdrop.ports.reading import Parser, TextRecognizer
+from ragdrop.ports.reading import PageDrawer, Parser, TextRecognizer
 from readers import read_errors
 from readers.pages.page_recognition import RecognizedPages, RecognizedText, Scan
-from readers.parsed import ParsedDocument
+from readers.parsed import DrawnPage, ParsedDocument
 
 _DOCUMENT_ERRORS: dict[type[read_errors.ReadError], type[DocumentError]] = {
     read_errors.EmptyFileError: EmptyDocumentError,
@@ -51,7 +51,19 @@ def parse(
     except read_errors.UnfinishedScanError as exc:
         raise ScanUnfinishedError(exc.message, service="ocr", stage="ocr", **exc.details) from exc
     except read_errors.ReadError as exc:
-        raise _DOCUMENT_ERRORS[type(exc)](exc.message, **exc.details) from exc
+        raise _document_error(exc) from exc
+
+
+def drawn_page(drawer: PageDrawer, body: bytes, number: int, text: str, start: int, end: int) -> DrawnPage:
+    """Draw a page of a PDF with marks, as `PageDrawer.draw`; raises DocumentError: it cannot be drawn."""
+    try:
+        return drawer.draw(body, number, text, start, end)
+    except read_errors.ReadError as exc:
+        raise _document_error(exc) from exc
+
+
+def _document_error(error: read_errors.ReadError) -> DocumentError:
+    return _DOCUMENT_ERRORS[type(error)](error.message, **error.details)
 
 
 class DeadlineRecognizer:

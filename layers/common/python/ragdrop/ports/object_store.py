@@ -172,3 +172,6 @@ class ObjectStore(Protocol):
 
         The object gets this metadata, which must be plain ASCII, and no other.
         """
+
+    def download_link(self, key: str, *, version_id: str, media_type: str, disposition: str, expires_s: int) -> str:
+        """An address by which anyone may read this version in the next *expires_s* s, with these two headers."""

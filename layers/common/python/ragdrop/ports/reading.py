@@ -5,6 +5,7 @@ from typing import Protocol
 from ragdrop.domain.chunks import Chunk
 from ragdrop.domain.deadlines import Deadline
 from readers.pages.page_recognition import RecognizedText, Scan
+from readers.parsed import DrawnPage as DrawnPage
 from readers.parsed import ParsedDocument
 
 
@@ -16,6 +17,13 @@ class Parser(Protocol):
 
         Raises UnfinishedScanError: the time of *scan* was too short for its pages; the pages read so far are stored.
         """
+
+
+class PageDrawer(Protocol):
+    """Draws pages of PDFs within bounds of time and memory.  Thread-safe.  Raises a ReadError where it cannot."""
+
+    def draw(self, body: bytes, number: int, text: str, start: int, end: int) -> DrawnPage:
+        """Draw the page with this number, from 1, and find code points *start* to *end* of its parsed *text* on it."""
 
 
 class Splitter(Protocol):

@@ -244,6 +244,16 @@ class S3ObjectStore:
             )
         return PresignedForm(form["url"], form["fields"])
 
+    def download_link(self, key: str, *, version_id: str, media_type: str, disposition: str, expires_s: int) -> str:
+        """A presigned GET of this version; valid as long as the signer's own credentials at most."""
+        request = _of_version(self.bucket, key, version_id)
+        request |= {"ResponseContentType": media_type, "ResponseContentDisposition": disposition}
+        with self._translated():
+            link: str = (self._given or form_client()).generate_presigned_url(
+                "get_object", Params=request, ExpiresIn=expires_s
+            )
+        return link
+
     @property
     def _client(self) -> AwsClient:
         return self._given or aws_client("s3")

@@ -223,6 +223,17 @@ def in_words(text: str) -> str:
     return _SHIFTED.sub(written, text)
 
 
+def unshifted(character: str) -> str:
+    """A character of a page's text as a plain one; empty for one that is left out.
+
+    >>> unshifted("a"), unshifted(DROPPED), unshifted(chr(0xF0000 + ord("2")))
+    ('a', '', '2')
+    """
+    if character == DROPPED:
+        return ""
+    return chr((ord(character) - _RAISED) % _PLANE) if _SHIFTED.fullmatch(character) else character
+
+
 HYPHEN = "\ufffe"  # what PDFium gives for a hyphen at the end of a line
 MARK = "\ufdd0"  # no character: the position of a table, on a separate line
 FULL_LINE = 0.75  # of the page's usual line length: a shorter line ends its paragraph
@@ -234,7 +245,7 @@ _FINAL = "ةىךםןףץ"
 _RTL = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 _RTL_WORD = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]{2,}")
 _RTL_LETTERS = r"\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
-_LTR_RUN = re.compile(rf"[^\W{_RTL_LETTERS}_](?:[^{_RTL_LETTERS}\n]*[^\W{_RTL_LETTERS}_])?")
+LTR_RUN = re.compile(rf"[^\W{_RTL_LETTERS}_](?:[^{_RTL_LETTERS}\n]*[^\W{_RTL_LETTERS}_])?")
 _FORMS = re.compile(r"[\ufb1d-\ufdff\ufe70-\ufefc]+")  # letters as they are drawn, with a code for each shape
 _MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
 
@@ -269,7 +280,7 @@ def _in_letters(page: str) -> str:
 
 def _turned(line: str) -> str:
     """A line read from the other end; runs of Latin letters and numbers keep their own direction."""
-    return _LTR_RUN.sub(lambda found: found.group()[::-1], line[::-1].translate(_MIRRORED))
+    return LTR_RUN.sub(lambda found: found.group()[::-1], line[::-1].translate(_MIRRORED))
 
 
 def reflow(page: str) -> str:

@@ -79,18 +79,18 @@ def picture_of(body: bytes, page: int) -> bytes | None:
             return None
         width, height = drawn.get_size()
         scale = min(DOTS_PER_POINT, (MAX_PIXELS / max(width * height, 1.0)) ** 0.5)
-        bitmap = drawn.render(scale=scale, grayscale=True)
-        return png(bytes(bitmap.buffer), bitmap.width, bitmap.height, bitmap.stride)
+        return png(drawn.render(scale=scale, grayscale=True))
     except (pypdfium2.PdfiumError, IndexError, ValueError):
         return None
     finally:
         document.close()
 
 
-def png(grey: bytes, width: int, height: int, stride: int) -> bytes:
-    """A PNG of one byte a pixel; *stride* is the length of a row of *grey*."""
-    rows = b"".join(b"\0" + grey[start : start + width] for start in range(0, stride * height, stride))
-    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+def png(bitmap: pypdfium2.PdfBitmap) -> bytes:
+    """A PNG of a grey bitmap, or of one of red, green and blue."""
+    pixels, length, stride = bytes(bitmap.buffer), bitmap.width * bitmap.n_channels, bitmap.stride
+    rows = b"".join(b"\0" + pixels[start : start + length] for start in range(0, stride * bitmap.height, stride))
+    head = struct.pack(">IIBBBBB", bitmap.width, bitmap.height, 8, 0 if bitmap.n_channels == 1 else 2, 0, 0, 0)
     parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows, 1)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(part)) + kind + part + struct.pack(">I", zlib.crc32(kind + part)) for kind, part in parts
@@ -127,19 +127,12 @@ class PageTexts:
 
     def read(self, page: pypdfium2.PdfPage, number: int) -> PageText:
         """The text of the page with this number, from 1."""
-        textpage = page.get_textpage()
-        plain = textpage.get_text_range().replace(MARK, " ")
-        glyphs = PageGlyphs(textpage)
-        raw = glyphs.mended(plain)
-        self.guessed += glyphs.guessed
-        layout = None if is_right_to_left(raw) else layout_of(page, textpage, raw)
+        found = characters_of(page)
+        raw, layout, tables = found.raw, found.layout, found.tables
+        self.guessed += found.guessed
         before, self._last = self._last, None
-        tables: list[FoundTable] = []
-        if layout is not None:
-            finder = PageTables(plain, layout.font)
-            tables = sorted(finder.find(layout.words, layout.rules), key=lambda table: table.start)
-            if finder.doubtful:
-                self.flattened.append(number)
+        if found.is_doubtful:
+            self.flattened.append(number)
         if layout is None or not tables:
             return PageText(in_words(reflow(raw)))
         parts: list[str] = []
@@ -148,13 +141,56 @@ class PageTexts:
             if at % 2 == 0:
                 parts += [part.strip("\n") + "\n"] if part.strip("\n") else []
                 continue
-            found = tables[int(part)]
-            piece, table = _markdown(raw, found, before if _lines_beyond(found, layout, above=True) < 2 else None)
-            rows.append(table.moved(sum(map(len, parts)) + len(parts)))
+            table = tables[int(part)]
+            piece, placed = _markdown(raw, table, before if _lines_beyond(table, layout, above=True) < 2 else None)
+            rows.append(placed.moved(sum(map(len, parts)) + len(parts)))
             parts.append(piece)
-            if _lines_beyond(found, layout, above=False) < 2:
-                self._last = found, table.header or piece[: table.rows_start]
+            if _lines_beyond(table, layout, above=False) < 2:
+                self._last = table, placed.header or piece[: placed.rows_start]
         return PageText("\n".join(parts).rstrip("\n"), tuple(rows))
+
+
+@dataclass(frozen=True)
+class PageCharacters:
+    """The characters of a page in PDFium's order, corrected by their positions, and the tables that they form.
+
+    `layout` is None where they form none for sure; `guessed` glyphs have no character in their font's map.
+    """
+
+    raw: str
+    layout: Layout | None
+    tables: list[FoundTable]
+    is_doubtful: bool
+    guessed: int
+
+    def in_order(self) -> list[int]:
+        """The places in `raw` in the order in which the page's parsed text has them: tables cell by cell."""
+        owners = {at: table for table in self.tables for word in table.words for at in range(word.start, word.end)}
+        order: list[int] = []
+        seen: set[int] = set()
+        for at in range(len(self.raw)):
+            table = owners.get(at)
+            if table is None:
+                order.append(at)
+            elif id(table) not in seen:
+                seen.add(id(table))
+                lines = (line for row in table.rows for cell in row for line in lines_of(cell))
+                order += [place for line in lines for word in line for place in range(word.start, word.end)]
+        return order
+
+
+def characters_of(page: pypdfium2.PdfPage) -> PageCharacters:
+    """Read the characters of a page, and find its tables."""
+    textpage = page.get_textpage()
+    plain = textpage.get_text_range().replace(MARK, " ")
+    glyphs = PageGlyphs(textpage)
+    raw = glyphs.mended(plain)
+    layout = None if is_right_to_left(raw) else layout_of(page, textpage, raw)
+    if layout is None:
+        return PageCharacters(raw, None, [], is_doubtful=False, guessed=glyphs.guessed)
+    finder = PageTables(plain, layout.font)
+    tables = sorted(finder.find(layout.words, layout.rules), key=lambda table: table.start)
+    return PageCharacters(raw, layout, tables, is_doubtful=bool(finder.doubtful), guessed=glyphs.guessed)
 
 
 def _markdown(raw: str, found: FoundTable, before: tuple[FoundTable, str] | None) -> tuple[str, Table]:
@@ -214,16 +250,21 @@ MAX_ANNOTATIONS = 1_000  # of a page
 
 def read_pdf(body: bytes) -> ParsedDocument:
     """Read a PDF; encryption with the empty password is opened."""
-    try:
-        document = pypdfium2.PdfDocument(body)
-    except pypdfium2.PdfiumError as exc:
-        if getattr(exc, "err_code", None) == pdfium.FPDF_ERR_PASSWORD:
-            raise EncryptedFileError("the document wants a password") from exc
-        raise CorruptFileError("the PDF cannot be opened, not even repaired") from exc
+    document = opened_pdf(body)
     try:
         return _read(document, body)
     finally:
         document.close()
+
+
+def opened_pdf(body: bytes) -> pypdfium2.PdfDocument:
+    """Open a PDF. Raises EncryptedFileError or CorruptFileError: it wants a password, or cannot be repaired."""
+    try:
+        return pypdfium2.PdfDocument(body)
+    except pypdfium2.PdfiumError as exc:
+        if getattr(exc, "err_code", None) == pdfium.FPDF_ERR_PASSWORD:
+            raise EncryptedFileError("the document wants a password") from exc
+        raise CorruptFileError("the PDF cannot be opened, not even repaired") from exc
 
 
 def _read(document: pypdfium2.PdfDocument, body: bytes) -> ParsedDocument:

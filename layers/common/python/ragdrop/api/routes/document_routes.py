@@ -29,18 +29,23 @@ from ragdrop.api.shapes.document_shapes import (
     DocumentRecord,
     DocumentTables,
     DocumentText,
+    OriginalLink,
+    OriginalPageShape,
     UploadForm,
     UploadRequest,
     accepted,
     chunks_shape,
     delete_receipt,
     listed,
+    original_link,
+    original_page,
     purge_receipt,
     record_shape,
     tables_shape,
     text_shape,
     upload_form,
 )
+from ragdrop.documents.originals import LINK_S, ReadOriginals
 from ragdrop.documents.purge import PurgeDocuments
 from ragdrop.documents.service import FORM_EXPIRES_S, DocumentService, RetryDocuments, WriteOnce
 from ragdrop.domain.deadlines import rfc3339
@@ -57,6 +62,7 @@ MAX_CONTENT_CHARACTERS = 1_000_000  # of four bytes each at most: under the 6 MB
 PATH = "/documents/{vault}/{path:path}"
 _SPAN = re.compile(r"(\d{1,9})-(\d{1,9})")
 Word = Annotated[str | None, Field(max_length=900)]
+Version = Annotated[str | None, Query(max_length=1_024)]
 Flag = Annotated[int, Field(ge=0, le=1)]
 Shown = DocumentRecord | DocumentText | DocumentChunks
 
@@ -126,6 +132,7 @@ class ReadParameters(BaseModel):
 
 def documents_router(
     keep: Callable[[], DocumentService],
+    originals: Callable[[], ReadOriginals],
     retry: Callable[[], RetryDocuments],
     purge: Callable[[], PurgeDocuments],
     once: Callable[[], WriteOnce],
@@ -143,10 +150,46 @@ def documents_router(
     ) -> DocumentWrite:
         return DocumentWrite(request, response, who, once, idempotency_key)
 
+    _add_originals(router, originals, reader)
     _add_reading(router, keep, reader)
     _add_writing(router, keep, retry, writer, write_of)
     _add_deleting(router, keep, purge, write_of)
     return router
+
+
+def _add_originals(router: APIRouter, originals: Callable[[], ReadOriginals], reader: Authenticate) -> None:
+    @router.get(f"{PATH}/original/pages/{{number}}", summary="Read a page of a PDF as it looks")
+    def get_original_page(
+        request: Request,
+        vault: str,
+        path: str,
+        number: int,
+        who: Annotated[Caller, Depends(reader)],
+        version: Version = None,
+        span: Annotated[str | None, Query(pattern=_SPAN.pattern, max_length=20)] = None,
+    ) -> OriginalPageShape:
+        """A page of the live version, or of `version`, as a picture; the words of `span` have marks on it.
+
+        `span` counts code points of the parsed text, as citations do.
+        """
+        _only(request, {"version", "span"})
+        key = DocumentKey.checked(who.tenant, vault, path)
+        first, last = map(int, span.split("-")) if span else (0, 0)
+        page = originals().page(who, key, number, version_id=version, span=(first, last))
+        return original_page(key, page, request.state.request_id)
+
+    @router.get(f"{PATH}/original", summary="Ask for a link to a document's file")
+    def get_original(
+        request: Request, vault: str, path: str, who: Annotated[Caller, Depends(reader)], version: Version = None
+    ) -> OriginalLink:
+        """A presigned link to the file of the live version, or of `version`, which works for a minute.
+
+        What a browser may show is served as that; all else is a download.
+        """
+        _only(request, {"version"})
+        key = DocumentKey.checked(who.tenant, vault, path)
+        link = originals().link(who, key, version_id=version)
+        return original_link(key, link, time.time() + LINK_S, request.state.request_id)
 
 
 def _add_reading(router: APIRouter, keep: Callable[[], DocumentService], reader: Authenticate) -> None:

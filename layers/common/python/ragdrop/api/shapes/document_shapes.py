@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import timedelta
@@ -39,6 +40,7 @@ from ragdrop.tables.cell_values import ColumnKind
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from ragdrop.documents.originals import FileLink, OriginalPage
     from ragdrop.documents.purge import Purged
     from ragdrop.documents.service import KnownDocument, LiveChunks
     from ragdrop.ports.object_store import PresignedForm
@@ -207,6 +209,39 @@ class DocumentChunks(Keyed, Replied):
     chunks: list[ChunkPlace] = Field(description="In the order of the text.")
 
 
+class MarkShape(BaseModel):
+    """A box on a page, in shares of its width and height from the top left."""
+
+    left: float = Field(description="Where it begins, 0 to 1.")
+    top: float = Field(description="Where its upper edge is, 0 to 1.")
+    width: float = Field(description="How wide it is, 0 to 1.")
+    height: float = Field(description="How high it is, 0 to 1.")
+
+
+class OriginalPageShape(Spanned, Keyed, Replied):
+    """A page of a PDF as it looks; `start` to `end` is its part of the parsed text."""
+
+    version_id: VersionId
+    page: int = Field(description="Its number, from 1.")
+    pages: int = Field(description="How many pages the document has.")
+    width: int = Field(description="The picture's width in pixels.")
+    height: int = Field(description="The picture's height in pixels.")
+    picture: str = Field(description="A PNG, in base64.")
+    marks: list[MarkShape] = Field(description="Where the words of `span` stand, a box for each piece of a line.")
+    located: float = Field(description="The share of the letters of `span` that `marks` cover: 0 of a scanned page.")
+
+
+class OriginalLink(Keyed, Replied):
+    """Where the bytes of a version can be read without a key until `expires_at`."""
+
+    version_id: VersionId
+    url: str = Field(description="The address: whoever has it can read the file.")
+    expires_at: str = Field(description="Until when it can be used.")
+    media_type: str = Field(description="What it is served as; `application/octet-stream` is a download.")
+    size_bytes: SizeBytes
+    is_shown: bool = Field(description="Whether a browser shows it. HTML, SVG and office files are downloads.")
+
+
 class ColumnShape(BaseModel):
     """A column of a table."""
 
@@ -267,6 +302,27 @@ def chunks_shape(key: DocumentKey, found: LiveChunks, request_id: str) -> Docume
         char_count=found.char_count,
         chunks=[shaped(ChunkPlace, chunk, index=chunk.ordinal) for chunk in found.chunks],
     )
+
+
+def original_page(key: DocumentKey, page: OriginalPage, request_id: str) -> OriginalPageShape:
+    """A drawn page as `GET /documents/…/original/pages/N` shows it."""
+    names = ("left", "top", "width", "height")
+    return shaped(
+        OriginalPageShape,
+        page.drawn,
+        **place_fields(key, request_id),
+        version_id=page.version_id,
+        page=page.number,
+        start=page.start,
+        end=page.end,
+        picture=b64encode(page.drawn.picture).decode(),
+        marks=[MarkShape(**dict(zip(names, mark, strict=True))) for mark in page.drawn.marks],
+    )
+
+
+def original_link(key: DocumentKey, link: FileLink, expires_s: float, request_id: str) -> OriginalLink:
+    """A link to a file; it expires at *expires_s* (seconds since 1970)."""
+    return shaped(OriginalLink, link, **place_fields(key, request_id), expires_at=rfc3339(expires_s))
 
 
 OF_FACTS = ("summary", "content_type", "category", "session_id", "agent", "date", "char_count", "indexed_at")
