@@ -171,3 +171,27 @@ def test_each_role_that_reads_opens_the_file(world: World, client: TestClient, r
     client.headers["x-api-key"] = key_of(world, role)
 
     assert get(client, f"{DOCUMENT}/original")["size_bytes"] == len(MANUAL)
+
+
+COSTS = "item,month,EUR\nDog food,2026-08,12.50\nVet,2026-08,80\nDog food,2026-09,7\nTotal,,99.50\n"
+
+
+def test_the_rows_of_a_table_are_read_by_the_names_of_their_cells(world: World, client: TestClient) -> None:
+    world.put("team/costs.csv", COSTS)
+    asked = get(client, "/documents/team/costs.csv/tables?query=sum of EUR of dog food")
+    answer = asked["answer"]
+
+    rows = get(client, f"/documents/team/costs.csv/tables?range={answer['range']}&rows=2-9")["rows"]
+
+    used = [cell for row in rows for cell in row["cells"] if cell["name"] in answer["cells"]]
+    assert [row["number"] for row in rows] == [2, 3, 4, 5]
+    assert [row["is_total"] for row in rows] == [False, False, False, True]
+    assert sum(float(cell["number"]) for cell in used) == float(answer["number"]) == 19.5
+    assert [cell["text"] for cell in rows[0]["cells"]] == ["Dog food", "2026-08", "12.50"]
+
+
+def test_rows_beyond_the_table_and_tables_that_are_not_there(world: World, client: TestClient) -> None:
+    world.put("team/costs.csv", COSTS)
+
+    assert get(client, "/documents/team/costs.csv/tables?range=A2:C5&rows=7-900")["rows"] == []
+    assert failed(client, "/documents/team/costs.csv/tables?range=A2:C99") == (400, "INVALID_PARAMS")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
 from urllib.parse import quote
 
 from ragdrop.documents.service import DocumentService, not_found
@@ -14,7 +16,12 @@ from ragdrop.ingest.parse import drawn_page
 from ragdrop.ingest.revision_store import StoredRevision
 from ragdrop.ports.object_store import ObjectStore
 from ragdrop.ports.reading import DrawnPage, PageDrawer
+from ragdrop.tables.cell_values import split_row
+from ragdrop.tables.typed import TypedTable
 
+MAX_CELLS = 5_000  # of one response
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+NUMERIC = frozenset({"number", "amount", "duration"})
 PDF = "application/pdf"
 LINK_S = 60  # for a browser that follows the link at once: who is shut out later reads no further
 SHOWN = frozenset({PDF, "image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -42,6 +49,24 @@ class FileLink:
     media_type: str
     size_bytes: int
     is_shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """A cell by its name, such as `Budget!B2`: its text, and its value where that is a number (a duration in s)."""
+
+    name: str
+    text: str
+    number: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row by its number in the sheet; `is_total` where it sums up others, so that no plan counts it."""
+
+    number: int
+    is_total: bool
+    cells: Sequence[TableCell]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +119,41 @@ class ReadOriginals:
             key.s3_key, version_id=version, media_type=media_type, disposition=disposition, expires_s=LINK_S
         )
         return FileLink(version, url, media_type, there.size_bytes, is_shown)
+
+    def rows(self, caller: Caller, key: DocumentKey, name: str, first: int, last: int) -> list[TableRow]:
+        """Rows *first* to *last* of the live table with this range, by their numbers in the sheet; at most 5,000 cells.
+
+        Raises:
+            DocumentNotFoundError: Nothing of the document is live that the caller may read.
+            InvalidParamsError: It has no such table.
+        """
+        tables = [each for each in self.keep.tables(caller, key) if each.row_count]
+        found = next((each for each in tables if each.range_of(0, each.row_count - 1) == name), None)
+        if found is None:
+            allowed = [each.range_of(0, each.row_count - 1) for each in tables[:20]]
+            raise InvalidParamsError("range: the document has no such table", field="range", allowed=allowed)
+        stored, _ = self.keep.stored(caller, key, version_id=None)
+        rows = _rows_between(found, first, last)[: max(MAX_CELLS // len(found.columns), 1)]
+        return [_table_row(found, row, stored.span(found.starts[row], found.starts[row + 1]) or "") for row in rows]
+
+
+def _rows_between(table: TypedTable, first: int, last: int) -> Sequence[int]:
+    """The rows of a table whose numbers in the sheet are *first* to *last*."""
+    found: list[int] = []
+    for (begin, number), (end, _) in pairwise((*table.places, (table.row_count, 0))):
+        found += range(max(begin, begin + first - number), min(end, begin + last + 1 - number))
+    return found
+
+
+def _table_row(table: TypedTable, row: int, line: str) -> TableRow:
+    texts = split_row(line.strip())
+    names = [table.cell(row, column) for column in range(len(table.columns))]
+    values = (column.value(row) if column.kind in NUMERIC else None for column in table.columns)
+    cells = [
+        TableCell(name, text, format(value, "f") if isinstance(value, Decimal) else None)
+        for name, text, value in zip(names, [*texts, *[""] * len(names)], values, strict=False)
+    ]
+    return TableRow(int(names[0].lstrip().rpartition("!")[2].lstrip(LETTERS)), row in table.totals, cells)
 
 
 def _page_bounds(stored: StoredRevision, number: int) -> tuple[int, int]:

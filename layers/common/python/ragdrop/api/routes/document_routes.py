@@ -150,14 +150,16 @@ def documents_router(
     ) -> DocumentWrite:
         return DocumentWrite(request, response, who, once, idempotency_key)
 
-    _add_originals(router, originals, reader)
+    _add_originals(router, keep, originals, reader)
     _add_reading(router, keep, reader)
     _add_writing(router, keep, retry, writer, write_of)
     _add_deleting(router, keep, purge, write_of)
     return router
 
 
-def _add_originals(router: APIRouter, originals: Callable[[], ReadOriginals], reader: Authenticate) -> None:
+def _add_originals(
+    router: APIRouter, keep: Callable[[], DocumentService], originals: Callable[[], ReadOriginals], reader: Authenticate
+) -> None:
     @router.get(f"{PATH}/original/pages/{{number}}", summary="Read a page of a PDF as it looks")
     def get_original_page(
         request: Request,
@@ -191,6 +193,27 @@ def _add_originals(router: APIRouter, originals: Callable[[], ReadOriginals], re
         link = originals().link(who, key, version_id=version)
         return original_link(key, link, time.time() + LINK_S, request.state.request_id)
 
+    @router.get(f"{PATH}/tables", summary="Read a document's tables, or ask them")
+    def get_tables(
+        request: Request,
+        vault: str,
+        path: str,
+        who: Annotated[Caller, Depends(reader)],
+        query: Annotated[str | None, Query(min_length=1, max_length=1_000, description="What they are asked.")] = None,
+        table: Annotated[str | None, Query(alias="range", max_length=300, description="The table of `rows`.")] = None,
+        rows: Annotated[str, Query(pattern=_SPAN.pattern, max_length=20, description="Numbers of rows.")] = "0-200",
+    ) -> DocumentTables:
+        """The tables of the live revision as typed columns; with `query` what they answer, by their cells alone.
+
+        With `range` the cells of that table's `rows`, by their numbers in the sheet; at most 5,000 cells.
+        """
+        _only(request, {"query", "range", "rows"})
+        key = DocumentKey.checked(who.tenant, vault, path)
+        tables = keep().tables(who, key)
+        given = answer_from_tables(query, tables, datetime.now(UTC).date()) if query else None
+        shown = None if table is None else originals().rows(who, key, table, *map(int, rows.split("-")))
+        return tables_shape(key, tables, request.state.request_id, given, is_asked=query is not None, rows=shown)
+
 
 def _add_reading(router: APIRouter, keep: Callable[[], DocumentService], reader: Authenticate) -> None:
     @router.get("/documents", summary="List documents")
@@ -206,21 +229,6 @@ def _add_reading(router: APIRouter, keep: Callable[[], DocumentService], reader:
         _only(request, {*ListParameters.model_fields, *given})
         attributes = {name.removeprefix(ATTRIBUTE): value for name, value in given.items()}
         return list_of(keep(), who, asked, attributes, request.state.request_id)
-
-    @router.get(f"{PATH}/tables", summary="Read a document's tables, or ask them")
-    def get_tables(
-        request: Request,
-        vault: str,
-        path: str,
-        who: Annotated[Caller, Depends(reader)],
-        query: Annotated[str | None, Query(min_length=1, max_length=1_000, description="What they are asked.")] = None,
-    ) -> DocumentTables:
-        """The tables of the live revision as typed columns; with `query` what they answer, by their cells alone."""
-        _only(request, {"query"})
-        key = DocumentKey.checked(who.tenant, vault, path)
-        tables = keep().tables(who, key)
-        given = answer_from_tables(query, tables, datetime.now(UTC).date()) if query else None
-        return tables_shape(key, tables, request.state.request_id, given, is_asked=query is not None)
 
     @router.get(
         PATH,

@@ -40,7 +40,7 @@ from ragdrop.tables.cell_values import ColumnKind
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from ragdrop.documents.originals import FileLink, OriginalPage
+    from ragdrop.documents.originals import FileLink, OriginalPage, TableRow
     from ragdrop.documents.purge import Purged
     from ragdrop.documents.service import KnownDocument, LiveChunks
     from ragdrop.ports.object_store import PresignedForm
@@ -261,16 +261,43 @@ class TableShape(BaseModel):
     columns: list[ColumnShape] = Field(description="Left to right.")
 
 
+class CellShape(BaseModel):
+    """A cell of a table."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    name: str = Field(description="Such as `Budget!B2`.")
+    text: str = Field(description="What it says.")
+    number: str | None = Field(description="Its value, a decimal number as text (seconds of a duration); else null.")
+
+
+class RowShape(BaseModel):
+    """A row of a table."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    number: int = Field(description="Its number in the sheet.")
+    is_total: bool = Field(description="Whether it sums up others, so that nothing counts it.")
+    cells: list[CellShape] = Field(description="Left to right.")
+
+
 class DocumentTables(Keyed, Replied):
     """The tables of the live revision, and with `query` what they answer."""
 
     tables: list[TableShape] = Field(description="In the order of the text.")
     answer: TableProofShape | None = Field(default=None, description="The answer to `query`; null where it is refused.")
     reason: str | None = Field(default=None, description="Why `query` is not answered; null where it is.")
+    rows: list[RowShape] | None = Field(default=None, description="`rows` of the table `range`; null if not asked for.")
 
 
 def tables_shape(
-    key: DocumentKey, tables: Sequence[TypedTable], request_id: str, answer: TableAnswer | None, *, is_asked: bool
+    key: DocumentKey,
+    tables: Sequence[TypedTable],
+    request_id: str,
+    answer: TableAnswer | None,
+    *,
+    is_asked: bool,
+    rows: Sequence[TableRow] | None,
 ) -> DocumentTables:
     """Tables as `GET /documents/…/tables` shows them."""
     shown = [
@@ -287,7 +314,13 @@ def tables_shape(
     is_answered = answer is not None and reason is None
     number = format(answer.number, "f") if answer is not None and answer.number is not None else None
     proof = shaped(TableProofShape, answer, number=number) if is_answered else None
-    return DocumentTables(**place_fields(key, request_id), tables=shown, answer=proof, reason=reason)
+    return DocumentTables(
+        **place_fields(key, request_id),
+        tables=shown,
+        answer=proof,
+        reason=reason,
+        rows=None if rows is None else [RowShape.model_validate(each) for each in rows],
+    )
 
 
 def place_fields(key: DocumentKey, request_id: str) -> dict[str, str]:
