@@ -125,7 +125,7 @@ class DocumentService:
         there = self.documents.head(source.s3_key)
         body = self.documents.get(source.s3_key, version_id=there.version_id) if there is not None else None
         if there is None or body is None:
-            raise _not_found(source)
+            raise not_found(source)
         self.put(caller, target, body, media_type=there.media_type, metadata=metadata)
 
     def latest(self, caller: Caller, key: DocumentKey) -> KnownDocument:
@@ -135,7 +135,7 @@ class DocumentService:
         """
         there = self.documents.head(key.s3_key)
         if there is None:
-            raise _not_found(key)
+            raise not_found(key)
         return self.record(caller, key, version_id=there.version_id)
 
     def upload_form(

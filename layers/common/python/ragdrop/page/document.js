@@ -2,6 +2,7 @@
 
 import { call, documentPath, query } from "./api.js";
 import { announce, button, h, show } from "./dom.js";
+import { isMarkup, looksByPart } from "./original.js";
 import { loading, problem } from "./problems.js";
 import { chip, failure, field, linkTo, nameOf, patiently, poll, quiet, remove, retry } from "./records.js";
 import { undoing, versionsLink } from "./versions.js";
@@ -35,12 +36,12 @@ export async function view(main, context) {
   show(main, h("div.records[data-page=document]", { "data-document": `${vault}/${path}`, "data-state": status },
     h("nav.small.muted", { "aria-label": t("doc.place") }, crumbs.map(([text, asked]) => [h("a", { href: `#/documents${query(asked)}` }, text), " / "]), nameOf(path)),
     h("h1", name),
-    h("div.row", chip(status), record.stage, hasText && act("[data-action=download]", t("doc.download"), download), writes && status === "failed" && act("[data-action=retry]", t("docs.retry"), again),
+    h("div.row", chip(status), record.stage, hasText && act("[data-action=download]", t("doc.download"), download), hasText && h("span[data-file]"), hasText && !isOld && !path.includes(",") && h("a.button[data-ask-about]", { href: `#/${query({ folder: `${vault}/${path}` })}` }, t("original.ask")), writes && status === "failed" && act("[data-action=retry]", t("docs.retry"), again),
       writes && act("[data-action=delete]", t("remove.delete"), () => gone()), me.role !== "reader" && status === "deleted" && undoing({ vault, path }, () => view(main, context)), me.role === "admin" && act(".danger[data-action=purge]", t("remove.purge"), () => gone("purge"))),
     me.role === "reader" && h("p.muted.small[data-read-only]", t("docs.read_only")), trouble,
     ["pending", "staged"].includes(status) && h("p.notice", t(`doc.${status}`)), status === "failed" && error && h("div.notice.danger", failure(error), revision !== null && quiet(t("docs.older"))),
     isOld && h("p.notice[data-old-version]", t("doc.old"), " ", h("a", { href: linkTo(vault, path) }, t("doc.to_live"))),
-    h("div.document-grid", h("section.stack", text()), h("div.stack", facts(record), linksOut(record), linksIn(), versions()))));
+    h("div.document-grid", h("section.stack", original(), text()), h("div.stack", facts(record), linksOut(record), linksIn(), versions()))));
 
   if (status === "pending") poll(async () => {
     const now = await get({ version });
@@ -83,10 +84,23 @@ export async function view(main, context) {
     pressed.focus();
   }
 
+  // A PDF's page or a picture as it looks; the button that opens the file.
+  function original() {
+    const look = h("div.part");
+    const [start, end] = spanOf(params) ?? [0, 0];
+    if (hasText) import("./original.js").then(async ({ lookOf, openFile }) => {
+      show(main.querySelector("[data-file]"), openFile({ vault, path, version }, (error) => show(trouble, problem(error))));
+      const found = params.get("page") || !end || isOld || !/\.pdf$/i.test(path) ? null : await get({ chunks: 1, span: `${start}-${end}` }).catch(() => null);
+      const page = params.get("page") ?? found?.chunks.find((chunk) => chunk.end > start)?.page ?? 1;
+      if (!signal.aborted) show(look, lookOf({ vault, path, version, start, end, page }, () => !signal.aborted));
+    });
+    return look;
+  }
+
   function text() {
     const title = h("h2[id=text-title]", t("doc.text"));
     if (!hasText) return [title, h("p.muted", t("doc.no_text"))];
-    const span = /^(\d{1,9})-(\d{1,9})$/.exec(params.get("span"))?.slice(1).map(Number);
+    const span = spanOf(params);
     const total = isOld ? Infinity : length;
     const body = h("div.text.card[data-text][tabindex=-1][role=region][aria-labelledby=text-title]", loading());
     const position = h("p.muted.small[role=status][data-position]");
@@ -94,9 +108,10 @@ export async function view(main, context) {
     const turns = [1, 2].map(() => h("div.row", button("[data-action=previous-slice]", t("doc.previous"), () => go(Math.max(0, start - SLICE))),
       button("[data-action=next-slice]", t("doc.next"), () => go(start + SLICE))));
     const jump = h("input[type=range][min=0][max=100][step=0.1][data-jump]", { onchange: () => go(Math.min(total - SLICE, Math.floor(total * jump.value / 100))) });
+    const look = isMarkup(path) && h("input[type=checkbox][data-look-toggle]", { onchange: () => go(start), checked: true });
     const marks = h("input[type=checkbox][checked][data-chunks-toggle]", { onchange: () => body.classList.toggle("plain", !marks.checked) });
     go(span ? Math.max(0, span[0] - BEFORE_SPAN) : 0, true);
-    return [h("div.row.spread", title, !isOld && h("label.check", marks, t("doc.marks"))), total > SLICE && !isOld && field("jump", t("doc.jump"), jump), position, turns[0], body, turns[1]];
+    return [h("div.row.spread", title, look && h("label.check", look, t("original.look")), !isOld && h("label.check", marks, t("doc.marks"))), total > SLICE && !isOld && field("jump", t("doc.jump"), jump), position, turns[0], body, turns[1]];
 
     async function go(to, first = false) {
       try {
@@ -104,7 +119,8 @@ export async function view(main, context) {
         const [piece, { chunks }] = await Promise.all([get({ version, span: range }), isOld ? { chunks: [] } : get({ chunks: 1, span: range }).catch(() => ({ chunks: [] }))]);
         const { end } = piece;
         start = to;
-        show(body, blocks(piece, chunks, span));
+        show(body, look?.checked ? looksByPart(path, piece, chunks, span) : blocks(piece, chunks, span));
+        marks.parentElement?.toggleAttribute("hidden", Boolean(look?.checked));
         body.classList.toggle("plain", isOld || !marks.checked);
         const more = end - start === SLICE && end < total;
         position.textContent = t("doc.position", { start: number(start + 1), end: number(end), total: isOld ? "?" : number(total), share: isOld ? "?" : percent(end / total, 1) });
@@ -176,6 +192,9 @@ export async function view(main, context) {
     });
   }
 }
+
+// The passage that the address names.
+const spanOf = (params) => /^(\d{1,9})-(\d{1,9})$/.exec(params.get("span"))?.slice(1).map(Number);
 
 // The text of a slice in blocks, one for each chunk that begins in it; *span* is marked.
 function blocks({ start, end, text }, chunks, span = []) {

@@ -87,10 +87,17 @@ function fill(panel, sentence, citation, close, current, stated) {
   if (!citation) return show(panel, head, h("p", t("evidence.none")));
   const verdict = h("p.verdict[role=status]");
   const source = h("div");
+  let files;
   const facts = h("dl.facts");
+  const look = h("div.part");
   const text = h("div.source[tabindex=0][role=region]", { "aria-label": t("evidence.text") });
-  show(panel, head, verdict, source, h("h3.mono", placeOf(citation).place), facts, text,
-    h("p", h("a.button[data-open-document]", { href: `#${span(citation, citation.start, citation.end)}` }, t("common.open_document"))));
+  show(panel, head, verdict, source, h("h3.mono", placeOf(citation).place), facts, look, text,
+    h("div.row", h("a.button[data-open-document]", { href: `#${path(citation, query({ span: `${citation.start}-${citation.end}`, version: citation.version_id, page: citation.page }))}` }, t("common.open_document")), files = h("span")));
+  import("./original.js").then(({ excerptOf, isMarkup, lookOf, openFile }) => {
+    const place = { ...placeOf(citation), version: citation.version_id, start: citation.start, end: citation.end, page: citation.page };
+    show(look, lookOf(place, current) ?? (isMarkup(place.path) && excerptOf(place, current)));
+    show(files, openFile(place, (error) => show(source, problem(error))));
+  });
   const drawFacts = (date) => show(facts, Object.entries({ heading: citation.heading_path.join(" › "), page: citation.page, span: `${number(citation.start)}–${number(citation.end)}`, version: citation.version_id, date: date && when(date) })
     .map(([name, value]) => value && [h("dt", t(`evidence.${name}`)), h("dd", value)]));
 

@@ -549,6 +549,27 @@ const TEXT = {
   "chart.time": ["Time", "Zeit"],
   "chart.most": ["{text}: at most {value} ({name}).", "{text}: höchstens {value} ({name})."],
   // end of documents, uploads, health
+  "original.look": ["As it looks", "Wie es aussieht"],
+  "original.page": ["Page {page}", "Seite {page}"],
+  "original.slide": ["Slide {page}", "Folie {page}"],
+  "original.page_of": ["Page {page} of {pages} of {name}", "Seite {page} von {pages} von {name}"],
+  "original.previous": ["Previous page", "Vorige Seite"],
+  "original.next": ["Next page", "Nächste Seite"],
+  "original.marked": ["the quoted words are outlined", "die zitierten Wörter sind umrandet"],
+  "original.not_marked": ["the quoted words have no place in the page’s text layer: it may be a scan. They stand below.", "die zitierten Wörter haben keinen Ort in der Textebene der Seite: Sie ist vielleicht ein Scan. Sie stehen darunter."],
+  "original.gone": ["The original is not stored any more.", "Das Original ist nicht mehr gespeichert."],
+  "original.picture": ["Picture {name}; its words stand below", "Bild {name}; seine Wörter stehen darunter"],
+  "original.words": ["The words that were recognised in it stand below.", "Die darin erkannten Wörter stehen darunter."],
+  "original.open": ["Open the file", "Datei öffnen"],
+  "original.ask": ["Ask about this document", "Zu diesem Dokument fragen"],
+  "table.title": ["Computed from {used} of {total} rows: {range}", "Berechnet aus {used} von {total} Zeilen: {range}"],
+  "table.rows": ["Rows of the table; the cells that were used are outlined", "Zeilen der Tabelle; die verwendeten Zellen sind umrandet"],
+  "table.some": ["{shown} of {rows} rows are shown.", "{shown} von {rows} Zeilen werden gezeigt."],
+  "table.planned": ["{model} proposed what to compute.", "{model} hat vorgeschlagen, was zu berechnen ist."],
+  "table.changed": ["The document changed since, so its cells are not shown.", "Das Dokument hat sich seitdem geändert, deshalb werden seine Zellen nicht gezeigt."],
+  "table.same": ["Computed again in this browser from {count} values: {value}.", "In diesem Browser aus {count} Werten noch einmal berechnet: {value}."],
+  "table.differs": ["This browser computes another number from the {count} values than {value}.", "Dieser Browser berechnet aus den {count} Werten eine andere Zahl als {value}."],
+  "table.not_recomputed": ["This kind of answer is not computed again here. The outlined cells are those that were used.", "Diese Art von Antwort wird hier nicht noch einmal berechnet. Die umrandeten Zellen wurden verwendet."],
 };
 
 const LANGUAGES = ["en", "de"];

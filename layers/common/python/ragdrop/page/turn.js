@@ -4,7 +4,7 @@ import { ApiError, call, documentPath, stream } from "./api.js";
 import { announce, button, h, show } from "./dom.js";
 import { cited, footnotes, legend, placeOf, plainText, showAnswer } from "./marks.js";
 import { loading, problem } from "./problems.js";
-import { known, percent, t } from "./strings.js";
+import { known, number, percent, t } from "./strings.js";
 
 const RENDER_MS = 90; // between two renderings of a growing answer; tokens between them are appended as text
 const QUOTES = "ragdrop-extractive"; // the model's name where no language model is connected
@@ -110,7 +110,7 @@ export class Turn {
     const told = (state === "stopped" || state === "broken") && h("p.notice.warning", { [`data-${state}`]: true }, t(`turn.${state}`));
     show(this.progress, running && loading(t(`turn.${state}`)), told, state === "stopped" ? button("[data-again]", t("turn.again"), () => this.run())
       : (state === "broken" || state === "failed") && problem(this.error, () => this.run()));
-    show(this.below, text && !running && [this.answered && legend(this.sentences), this.answered && this.done.model === QUOTES && h("p.muted.small[data-quotes]", t("turn.quotes")), verdict(this.done?.answers_question), this.actions(),
+    show(this.below, text && !running && [this.answered && legend(this.sentences), this.answered && this.done.model === QUOTES && h("p.muted.small[data-quotes]", t("turn.quotes")), verdict(this.done?.answers_question), this.answered && this.done.table && this.table(), this.actions(),
       citations.length > 0 && h("section.print-only", h("h3", t("evidence.title")), footnotes(citations).map((note) => h("p", note)))]);
     show(this.sources, found && sourcesOf(found, citations), found && !running && this.why());
     this.changed();
@@ -137,6 +137,19 @@ export class Turn {
     if (!sent) return;
     this.said = kind;
     this.draw();
+  }
+
+  // How an answer over a table was computed.
+  table() {
+    const { table, citations: [citation] } = this.done;
+    const body = h("div.part");
+    return h("details.disclosure[data-table-proof]", { ontoggle: async ({ target }) => {
+      if (!target.open || body.childElementCount) return;
+      const [{ tableProof }, { sourceState }] = await Promise.all([import("./original.js"), import("./evidence.js")]);
+      const place = table.path && citation ? placeOf(citation) : {};
+      const state = place.path && (await sourceState(citation).catch(() => ({}))).state;
+      await tableProof(body, place, table, state);
+    } }, h("summary", t("table.title", { used: number(table.rows_used), total: number(table.rows_total), range: table.range })), body);
   }
 
   why() {

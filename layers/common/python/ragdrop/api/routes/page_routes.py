@@ -56,7 +56,7 @@ _COMMENT = re.compile(r"^//.*\n", re.MULTILINE)
 
 
 def content_security_policy(upload_origin: str) -> str:
-    """The policy of the page: files and requests of the page's origin, and uploads to the bucket.
+    """The policy of the page: files and requests of the page's origin, uploads to the bucket, and pictures in it.
 
     >>> "connect-src 'self' https://bucket.example;" in content_security_policy("https://bucket.example")
     True
@@ -65,7 +65,7 @@ def content_security_policy(upload_origin: str) -> str:
         "default-src 'none'",
         "script-src 'self'",
         "style-src 'self'",
-        "img-src 'self' data:",
+        f"img-src 'self' data: {upload_origin}".rstrip(),
         f"connect-src 'self' {upload_origin}".rstrip(),
         "base-uri 'none'",
         "form-action 'none'",
