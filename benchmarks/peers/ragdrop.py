@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import local
 from types import ModuleType
@@ -270,8 +271,13 @@ def handler_of(app: App) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    vars(application).update(deployed_settings=lambda **_: app.ports.settings, compose=lambda _: app)
-    spec.loader.exec_module(module)
+    before = {"Reloaded": application.Reloaded, "compose": application.compose}
+    reloaded = partial(application.Reloaded, read=lambda **_: app.ports.settings)
+    vars(application).update(Reloaded=reloaded, compose=lambda _: app)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        vars(application).update(before)
     return module
 
 
