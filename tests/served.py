@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import uvicorn
+from fastapi import Request
 from starlette.types import ASGIApp
 
-from ragdrop.api.edge import create_api
+from ragdrop.api.edge import GivenSecret, create_api
 from ragdrop.api.openai import chat_router
 from ragdrop.api.routes.ask_routes import ask_router
 from ragdrop.domain.tenants import Caller
@@ -21,7 +22,7 @@ from tests.world import World
 def answering_api(world: World) -> ASGIApp:
     """What the generate function serves; every request is the world's own caller's."""
 
-    async def caller() -> Caller:
+    async def caller(_request: Request, _secret: GivenSecret) -> Caller:
         return world.caller
 
     app = world.app

@@ -259,9 +259,11 @@ class OpenSegment:
         return self._read_texts([(self._text_starts[each], self._text_starts[each + 1]) for each in numbers], deadline)
 
     def hits(self, numbers: Iterable[int], deadline: Deadline) -> dict[int, Hit]:
-        found = {each: self._known.get((self._own, each), now_s=0.0) for each in numbers}
-        hits = {each: hit for each, hit in found.items() if hit is not None}
-        missing = [each for each in found if each not in hits]
+        own = self._own
+        required = dict.fromkeys(numbers)
+        cached = self._known.many([(own, each) for each in required], now_s=0.0)
+        hits = {each: hit for (_, each), hit in cached.items()}
+        missing = [each for each in required if each not in hits]
         if missing:
             for each, body in zip(missing, self.bodies(missing, deadline), strict=True):
                 hits[each] = unscored_hit(self.document(self.document_of_chunk(each)), body)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate
 
 from bucketindex.lexical import (
     ACCESS,
@@ -29,7 +29,7 @@ from bucketindex.manifest import Manifest
 from bucketindex.rows import RevisionKey, as_found
 from bucketindex.segment import OpenSegment, gone_from
 from bucketindex.shared_words import SharedLexicalSearch, WordStatistics
-from bucketindex.vectors import COMPARED, COMPARED_SHARE, SCANNED, TIED, ComparedVector, closest
+from bucketindex.vectors import COMPARED, COMPARED_SHARE, SCANNED, ComparedVector, closest, nearest_places
 from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.chunks import (
     CandidateQuery,
@@ -361,11 +361,10 @@ class SegmentView:
 def _nearest(compared_to: ComparedVector, chosen: Sequence[Rows], limit: int) -> list[Scored]:
     """Of the *chosen* chunks the *limit* nearest and those that may be tied with the last, in no order."""
     compared = [compared_to.from_bytes(rows) for _, rows, _ in chosen]
-    nearest = heapq.nsmallest(limit, chain.from_iterable(compared))
-    furthest = nearest[-1] + TIED if nearest else 0.0
-    return [
-        (0.0, segment, number(place))
-        for (segment, _, number), distances in zip(chosen, compared, strict=True)
-        for place, distance in enumerate(distances)
-        if distance <= furthest
-    ]
+    ends = list(accumulate(map(len, compared)))
+    found = []
+    for place in nearest_places(compared, limit):
+        at = bisect_right(ends, place)
+        segment, _, number = chosen[at]
+        found.append((0.0, segment, number(place - ends[at] + len(compared[at]))))
+    return found

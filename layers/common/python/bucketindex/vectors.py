@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from array import array
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -25,6 +26,7 @@ TIED = 1e-6  # how far two ways of computing one cosine may be apart
 BYTES: Any = "uint8"  # of a distance; the package has these two, its stub does not
 INT8: Any = "int8"
 _TOO_FAR = 255
+_BELOW_TWO = 0x3F  # the first byte of a 64-bit number from 2 to the -15th up to 2
 _MARK = re.compile(b"\x01")
 _UP_TO = [bytes(range(value + 1)) for value in range(256)]
 _DIGITS = b"0" + b"1" * 127 + b"0" * 128  # of each byte as a signed number: whether it is above zero
@@ -93,7 +95,7 @@ class ComparedVector:
         found: Any = simsimd.cdist(asked, rows.cast("B", shape=[count, size]), "hamming", dtype="bin8", out_dtype=BYTES)
         return bytes(memoryview(found).cast("B"))
 
-    def from_bytes(self, rows: bytes | memoryview) -> list[float]:
+    def from_bytes(self, rows: bytes | memoryview) -> memoryview:
         """1 less the cosine of each of *rows*, vectors one after another, within TIED; 1 of one without direction."""
         return self._compared(rows, "cos")
 
@@ -103,14 +105,14 @@ class ComparedVector:
         products = self._compared(rows, "dot")
         return [max(-1.0, min(1.0, product / (own * norm))) for product, norm in zip(products, norms, strict=True)]
 
-    def _compared(self, rows: bytes | memoryview, metric: Any) -> list[float]:
+    def _compared(self, rows: bytes | memoryview, metric: Any) -> memoryview:
         size = len(self._numbers)
         if not rows:
-            return []
+            return memoryview(array("d"))
         asked = memoryview(self._numbers).cast("b", shape=[1, size])
         shaped = memoryview(rows).cast("B").cast("b", shape=[len(rows) // size, size])
         found: Any = simsimd.cdist(asked, shaped, metric, dtype="int8")
-        return list(memoryview(found).cast("B").cast("d"))
+        return memoryview(found).cast("B").cast("d")
 
 
 def closest(distances: bytes, count: int) -> list[int]:
@@ -129,5 +131,47 @@ def closest(distances: bytes, count: int) -> list[int]:
             high = middle
         else:
             low = middle + 1
-    marks = distances.translate(bytes([1]) * (low + 1) + bytes(255 - low))
-    return [found.start() for found in _MARK.finditer(marks)]
+    return _places_up_to(distances, low)
+
+
+def _places_up_to(values: bytes, most: int) -> list[int]:
+    return [found.start() for found in _MARK.finditer(values.translate(bytes([1]) * (most + 1) + bytes(255 - most)))]
+
+
+def nearest_places(distances: Sequence[memoryview], count: int) -> list[int]:
+    """The places of the *count* smallest of all *distances*, and of those that may be tied with the last, in order.
+
+    Few are compared as numbers: a byte of each says how large it is, and `closest` compares all bytes at once.
+
+    Args:
+        distances: Lists of 64-bit numbers in [0, 2], but for a rounding; places count through all of them.
+        count: How many, at least 1.
+
+    >>> nearest_places([memoryview(array("d", [0.5, 0.25])), memoryview(array("d", [0.0, 0.25]))], 2)
+    [1, 2, 3]
+    """
+    raw = b"".join(distances)
+    values, sizes = memoryview(raw).cast("d"), _sizes(raw)
+    near = closest(sizes, count)
+    if not near:
+        return []
+    furthest = sorted([values[place] for place in near])[:count][-1] + TIED
+    [most] = _sizes(array("d", [furthest]).tobytes())
+    return [place for place in _places_up_to(sizes, most) if values[place] <= furthest]
+
+
+def _sizes(raw: bytes) -> bytes:
+    """A byte of each 64-bit number in [0, 2], but for a rounding: a larger one never belongs to a smaller number.
+
+    The first two bytes of such a number are its sign, its exponent and the beginning of its digits.  The first is the
+    same from 2 to the -15th up to 2, so the second decides.
+
+    >>> list(_sizes(array("d", [0.0, 0.5, 0.51, 0.6, 1.0, 2.0]).tobytes()))
+    [0, 224, 224, 227, 240, 254]
+    """
+    first, second = (7, 6) if sys.byteorder == "little" else (0, 1)
+    exponents, sizes = raw[first::8], raw[second::8]
+    if exponents.count(_BELOW_TWO) < len(exponents):
+        pairs = zip(exponents, sizes, strict=True)
+        sizes = bytes([size if begins == _BELOW_TWO else 254 if begins == 64 else 0 for begins, size in pairs])
+    return sizes.replace(b"\xff", b"\xfe")  # 255 stands for what is never near

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 import time
@@ -10,20 +9,24 @@ import traceback
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from functools import cached_property, partial
+from inspect import iscoroutinefunction, signature
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_args
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader, HTTPBearer
 from fastapi.security.http import HTTPAuthorizationCredentials
 from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragdrop import __version__, errors
-from ragdrop.api.middleware import CrossOrigin, HeadAsGet, WaitForWrites, allowed_methods
+from ragdrop.api.middleware import AnswerRequest, CrossOrigin, HeadAsGet, HotRoutes, WaitForWrites, allowed_methods
 from ragdrop.domain.access import ALLOWED_GROUP, is_group
 from ragdrop.domain.deadlines import REQUEST_ID, Deadline
 from ragdrop.domain.tenants import Caller, Role
@@ -39,6 +42,7 @@ MARGIN_S = 0.5  # for sending the answer
 RETRY_AFTER_S = 5
 GZIP_FROM_BYTES, GZIP_LEVEL = 2_000, 4  # a smaller body is not worth it; a higher level takes longer than it saves
 ROLE_RANK: dict[Role, int] = {"reader": 0, "delegate": 0, "writer": 1, "admin": 2}
+JSON = "application/json"
 GROUPS_HEADER = "x-ragdrop-groups"
 BROWSERS_SEND = ("origin", "sec-fetch-mode", "sec-fetch-site")  # a page cannot leave them out
 MAX_GROUPS_HEADER = 8_000  # characters
@@ -105,19 +109,25 @@ async def given_secret(
 GivenSecret = Annotated[str | None, Depends(given_secret)]
 
 
-Authenticate = Callable[..., Awaitable[Caller]]
-"""A dependency that finds the caller of a request."""
+T = TypeVar("T")
+
+
+async def aside(request: Request, work: Callable[..., T], *given: Any) -> T:
+    """The result of *work*, in a thread, unless *request* is an event of Lambda: it has its loop for itself."""
+    if "aws.context" in request.scope and not request.scope.get("ragdrop.streams"):
+        return work(*given)
+    return await run_in_threadpool(work, *given)
+
+
+Authenticate = Callable[[Request, str | None], Awaitable[Caller]]
+"""A dependency that finds the caller of a request, by the secret that it was given."""
 
 
 def authenticated(directory: TenantDirectory, role: Role) -> Authenticate:
-    """A dependency: the caller of the request's key, who must have at least *role*.
-
-    The registry is waited for in a thread of asyncio, which stays for the next request: those that FastAPI takes for
-    plain functions end with each request of a Lambda function.
-    """
+    """A dependency: the caller of the request's key, who must have at least *role*."""
 
     async def caller(request: Request, secret: GivenSecret) -> Caller:
-        found = await asyncio.to_thread(directory.caller, secret)
+        found = await aside(request, directory.caller, secret)
         request.state.caller = found  # whom a refusal of the header is logged of
         request.state.caller = speaking_for(found, request.headers)
         return allowed(request.state.caller, role)
@@ -132,7 +142,7 @@ def maybe_authenticated(directory: TenantDirectory) -> Callable[..., Awaitable[C
         if not secret:
             return None
         try:
-            return speaking_for(await asyncio.to_thread(directory.caller, secret), request.headers)
+            return speaking_for(await aside(request, directory.caller, secret), request.headers)
         except errors.DependencyError:
             return None
 
@@ -232,13 +242,18 @@ def create_api(
     api.add_exception_handler(errors.RagdropError, _on_ragdrop_error)
     api.add_exception_handler(RequestValidationError, _on_validation_error)
     api.add_exception_handler(HTTPException, _on_http_exception)
-    for middleware, options in _middleware(allow_origins):  # the innermost first
+    routes = [route for router in routers for route in router.routes if isinstance(route, HotRoute)]
+    hot = {(method, route.path): route.answer for route in routes for method in route.methods}
+    for middleware, options in _middleware(allow_origins, hot):  # the innermost first
         api.add_middleware(middleware, **options)
     return api
 
 
-def _middleware(allow_origins: Collection[str]) -> list[tuple[Any, dict[str, Any]]]:
+def _middleware(
+    allow_origins: Collection[str], hot: Mapping[tuple[str, str], AnswerRequest]
+) -> list[tuple[Any, dict[str, Any]]]:
     found: list[tuple[Any, dict[str, Any]]] = [
+        (HotRoutes, {"routes": hot}),
         (UnhandledErrorMiddleware, {}),
         (GZipMiddleware, {"minimum_size": GZIP_FROM_BYTES, "compresslevel": GZIP_LEVEL}),
         (HeadAsGet, {}),
@@ -246,6 +261,52 @@ def _middleware(allow_origins: Collection[str]) -> list[tuple[Any, dict[str, Any
     if allow_origins:
         found.append((CrossOrigin, {"origins": allow_origins}))
     return [*found, (RequestIds, {}), (WaitForWrites, {})]
+
+
+class HotRoute(APIRoute):
+    """A route with a JSON body whose good requests are answered without FastAPI's solving of dependencies.
+
+    Its endpoint takes `body` and `request`, and of `response`, `who` and `deadline` what it needs.
+    """
+
+    @cached_property
+    def _takes(self) -> tuple[Any, Authenticate, frozenset[str]]:
+        """The model of its body, who finds the caller, and the names of its endpoint's parameters."""
+        [caller] = [each.call for each in self.dependant.dependencies if each.name == "who"]
+        named = signature(self.endpoint).parameters
+        return cast("Any", self.body_field).field_info.annotation, cast("Authenticate", caller), frozenset(named)
+
+    async def answer(self, request: Request) -> Response | None:
+        """The response to *request*; None where its body has to be refused, or is not plainly JSON."""
+        body = self._valid(request.headers.get("content-type", ""), await request.body())
+        if body is None:
+            return None
+        request.scope["route"] = self
+        try:
+            return await self._answered(body, request)
+        except errors.RagdropError as exc:
+            return _response(request, exc)
+
+    def _valid(self, content_type: str, body: bytes) -> BaseModel | None:
+        if content_type.partition(";")[0] != JSON:
+            return None
+        try:
+            return cast("BaseModel", self._takes[0].model_validate(json.loads(body)))
+        except (ValueError, RecursionError):
+            return None
+
+    async def _answered(self, body: BaseModel, request: Request) -> Response:
+        _, authenticate, names = self._takes
+        who = await authenticate(request, await given_secret(request, await _api_key(request), await _bearer(request)))
+        response = Response(media_type=JSON)
+        given = {"body": body, "request": request, "response": response, "who": who, "deadline": deadline_of(request)}
+        call = partial(self.endpoint, **{name: given[name] for name in names})
+        found = await (call() if iscoroutinefunction(self.endpoint) else aside(request, call))
+        if isinstance(found, Response):
+            return found
+        response.body = found.model_dump_json(exclude_unset=self.response_model_exclude_unset).encode()
+        response.headers["content-length"] = str(len(response.body))
+        return response
 
 
 class RequestIds:

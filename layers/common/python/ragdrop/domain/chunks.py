@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, mul
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from ragdrop.domain.documents import Facts, PromotionLevel
@@ -37,7 +37,7 @@ def vector(values: Iterable[float]) -> Vector:
     [0.6000000238418579, 0.800000011920929]
     """
     raw = array("f", values)
-    length = sum(value * value for value in raw) ** 0.5
+    length = sum(map(mul, raw, raw)) ** 0.5
     return raw if length == 0 else array("f", [value / length for value in raw])
 
 
@@ -204,8 +204,11 @@ def ranked_by(found: Iterable[T], score: Callable[[T], Any], order: Callable[[T]
     >>> ranked_by(["b2", "a2", "c9"], score=lambda one: one[1], order=lambda one: one[0])
     ['c9', 'a2', 'b2']
     """
+    ranked = sorted(found, key=score, reverse=True)
+    if len(set(map(score, ranked))) == len(ranked):  # mostly none are equal
+        return ranked
     best: list[T] = []
-    for _, equal in groupby(sorted(found, key=score, reverse=True), key=score):
+    for _, equal in groupby(ranked, key=score):
         tied = list(equal)
         best += tied if len(tied) == 1 else sorted(tied, key=order)
     return best

@@ -198,6 +198,8 @@ class Head:
         >>> [Head(key, Status.PENDING, 8, 7, live_tag="", tag="hr", stage=stage).tags for stage in (None, "spring")]
         [('hr',), ()]
         """
+        if not self.tag and not self.live_tag:
+            return ()
         claimed = self.tag if self.stage is None or self.live_revision is None else None
         return tuple(sorted({tag for tag in (self.live_tag, claimed) if tag}))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ragdrop.domain.access import Readable
 from ragdrop.domain.chunks import Candidates, Hit, best_first
@@ -87,8 +87,7 @@ ServedBy = Literal["index", "fallback", "cache", "none"]
 __all__ = ["FoundChunk", "FoundDocument", "Query", "Retrieval", "candidate_limit", "documents_of", "verified"]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundChunk:
+class FoundChunk(NamedTuple):
     """A chunk that matches; `score` is its relevance in [0, 1], None where it cannot be known."""
 
     hit: Hit
@@ -211,8 +210,11 @@ def verified(hits: Sequence[Hit], heads: Mapping[DocumentKey, Head]) -> list[Hit
 
 def superseded(hits: Sequence[Hit], heads: Mapping[DocumentKey, Head]) -> set[tuple[DocumentKey, int]]:
     """The revisions among *hits* that are not live: a second round asks without them."""
-    live = verified(hits, heads)
-    return {(hit.key, hit.revision) for hit in hits} - {(hit.key, hit.revision) for hit in live}
+    return {
+        (hit.key, hit.revision)
+        for hit in hits
+        if (head := heads.get(hit.key)) is None or head.live_revision != hit.revision
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ def _shortened(document: FoundDocument, characters: int) -> FoundDocument:
     text = cut_at_boundary(chunk.text, characters)
     if len(text) < len(chunk.text):
         chunk = replace(chunk, text=text, end=chunk.start + len(text), after="")
-        found = replace(found, hit=replace(found.hit, chunk=chunk))
+        found = found._replace(hit=replace(found.hit, chunk=chunk))
     return replace(document, text=text, text_start=chunk.start, text_end=chunk.end, chunks=(found,), parts=(found.hit,))
 
 

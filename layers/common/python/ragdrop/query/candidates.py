@@ -182,6 +182,8 @@ def _starved(answers: Sequence[Candidates], heads: Heads, asked: int, limit: int
 def _overtaken(answers: Sequence[Candidates], heads: Heads) -> set[DocumentKey]:
     """The live documents of which hits came back, and none of the live revision."""
     hits = [hit for found in answers for hit in (*found.vector, *found.lexical)]
+    if not superseded(hits, heads.found):
+        return set()
     live = {key for key, head in heads.found.items() if head.live_revision is not None}
     return {hit.key for hit in hits} & live - {hit.key for hit in verified(hits, heads.found)}
 

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from ragdrop.domain.chunks import Hit
@@ -119,7 +119,7 @@ class Exactness:
             return list(fused)
         added = dict.fromkeys(self.first, self.bonus)
         whole = 1 + self.bonus
-        return by_score(replace(one, score=(one.score + added.get(one.hit.chunk_id, 0.0)) / whole) for one in fused)
+        return by_score(one._replace(score=(one.score + added.get(one.hit.chunk_id, 0.0)) / whole) for one in fused)
 
 
 NOTHING_EXACT = Exactness()

@@ -111,7 +111,7 @@ def linked_document(hit: Hit, target: _Target, depth: int) -> LinkedDocument:
 
 def calibrated(document: LinkedDocument, relevance: float | None) -> LinkedDocument:
     """The document with its *relevance* on the scale of the results; None where no vector of the query is known."""
-    chunks = tuple(replace(chunk, score=relevance) for chunk in document.chunks)
+    chunks = tuple(chunk._replace(score=relevance) for chunk in document.chunks)
     return replace(document, raw_score=relevance, score=relevance, chunks=chunks)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ragdrop.domain.chunks import Filters, Hit, ranked_by
 from ragdrop.domain.languages import FUNCTION_WORDS, content_of, language_of, segmented
@@ -190,8 +190,7 @@ class Fusion:
 DEFAULT_FUSION = Fusion()
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+class Fused(NamedTuple):
     """A chunk with its fused score in [0, 1] and the raw scores it came from; None where that part did not find it.
 
     `vector_score` is also known of a chunk that only the lexical search found, where the index gave its cosine.
@@ -421,5 +420,5 @@ def favoured(fused: Sequence[Fused], dated: frozenset[str]) -> list[Fused]:
     if not dated:
         return list(fused)
     whole = 1 + DATE_BONUS
-    scored = [replace(one, score=(one.score + DATE_BONUS * (one.hit.chunk_id in dated)) / whole) for one in fused]
+    scored = [one._replace(score=(one.score + DATE_BONUS * (one.hit.chunk_id in dated)) / whole) for one in fused]
     return by_score(scored)

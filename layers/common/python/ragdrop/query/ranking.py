@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ragdrop.domain.chunks import Hit, ranked_by
 from ragdrop.domain.documents import PromotionLevel
@@ -25,8 +26,7 @@ Relevance = Callable[[Fused], float]
 """The relevance of a fused chunk on the calibrated scale, in [0, 1]."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankedDocument:
+class RankedDocument(NamedTuple):
     """A document over the threshold, and what orders it."""
 
     key: DocumentKey  # the document

@@ -228,7 +228,7 @@ class Search:
         if self._reranker is not None:  # the same scores in the new order: boosts and folders still count
             text_of = attrgetter("hit.chunk.in_context")
             moved, not_reranked = rerank(self._reranker, query.text, fused, deadline, text_of=text_of)
-            fused = [replace(one, score=place.score) for one, place in zip(moved, fused, strict=True)]
+            fused = [one._replace(score=place.score) for one, place in zip(moved, fused, strict=True)]
         exact = exactness(query.text, hits)
         fused = exact.ordered(fused)
         by = judged(

@@ -241,16 +241,10 @@ class LiveView(View):
         counts = {tenant: self.change_counts(tenant, deadline) for tenant in tenants}
         stamps = {key: counts[key.tenant].stamp(key) for key in keys}
         now_s = self._cached.clock()
-        paths: dict[Name, tuple[str, ...]] = {}
-        for name in names:
-            cached_paths = self._cached.names.get(name, now_s=now_s)
-            if cached_paths is not None and cached_paths[0] == counts[name.tenant]:
-                paths[name] = cached_paths[1]
-        heads: dict[DocumentKey, Head | None] = {}
-        for key, stamp in stamps.items():
-            cached_head = self._cached.heads.get(key, now_s=now_s)
-            if cached_head is not None and cached_head[0] == stamp:
-                heads[key] = cached_head[1]
+        named_so = self._cached.names.many(names, now_s=now_s)
+        paths = {name: found for name, (stamp, found) in named_so.items() if stamp == counts[name.tenant]}
+        read_so = self._cached.heads.many(stamps, now_s=now_s)
+        heads = {key: head for key, (stamp, head) in read_so.items() if stamp == stamps[key]}
         missing_names = [name for name in names if name not in paths]
         missing = [key for key in stamps if key not in heads]
         unread: frozenset[DocumentKey] = frozenset()

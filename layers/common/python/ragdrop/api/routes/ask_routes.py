@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 
 from groundcheck import Checked, Passage
-from ragdrop.api.edge import Authenticate, RequestDeadline
+from ragdrop.api.edge import Authenticate, HotRoute, RequestDeadline
 from ragdrop.api.shapes.answer_shapes import (
     AnswersQuestionShape,
     AskResponse,
@@ -40,7 +40,7 @@ TURNS = 5  # of a conversation that the id of an answer continues
 
 def ask_router(ask: AskPart, condense: Callable[[], CondenseConversation], caller: Authenticate) -> APIRouter:
     """The route; *ask* and *condense* are called at the first request, so that declaring it costs nothing."""
-    router = APIRouter(tags=["ask"])
+    router = APIRouter(tags=["ask"], route_class=HotRoute)
 
     @router.post(
         "/ask",

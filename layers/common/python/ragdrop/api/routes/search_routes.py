@@ -1,6 +1,5 @@
 """`POST /search` and `GET /find`."""
 
-import asyncio
 import time
 from collections.abc import Callable
 from typing import Annotated
@@ -8,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi import Query as Parameter
 
-from ragdrop.api.edge import RETRY_AFTER_S, Authenticate, RequestDeadline
+from ragdrop.api.edge import RETRY_AFTER_S, Authenticate, HotRoute, RequestDeadline, aside
 from ragdrop.api.shapes.request_shapes import SearchRequest, query_of
 from ragdrop.api.shapes.search_shapes import FindResponse, SearchResponse, find_response, search_response
 from ragdrop.domain.deadlines import Deadline
@@ -22,7 +21,7 @@ SearchPart = Callable[[], Searching]
 
 def search_router(search: SearchPart, caller: Authenticate) -> APIRouter:
     """The route over *search*; *search* is called at the first request, so that declaring the route costs nothing."""
-    router = APIRouter(tags=["search"])
+    router = APIRouter(tags=["search"], route_class=HotRoute)
 
     @router.post("/search", response_model_exclude_unset=True, summary="Find documents")
     async def post_search(
@@ -33,7 +32,7 @@ def search_router(search: SearchPart, caller: Authenticate) -> APIRouter:
         deadline: RequestDeadline,
     ) -> SearchResponse:
         """Find the documents that answer a question, best first."""
-        found, shown = await asyncio.to_thread(find, search(), body, request, who, deadline)
+        found, shown = await aside(request, find, search(), body, request, who, deadline)
         if found.cause is not None:
             response.headers["retry-after"] = str(found.cause.details.get("retry_after_s", RETRY_AFTER_S))
         return shown
