@@ -7,6 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 from tests.browser.conftest import Opener, ask
+from tests.document_files import pdf
 from tests.world import World
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
@@ -89,5 +90,22 @@ def test_what_was_found_as_one_typed_has_none(open_page: Opener, theme: str) -> 
     page = open_page(theme=theme)
     page.locator("[data-find]").press_sequentially("pum")
     page.get_by_role("option").first.wait_for()
+
+    assert violations(page) == []
+
+
+def test_the_page_of_a_pdf_and_the_cells_of_a_table_have_none(world: World, open_page: Opener, theme: str) -> None:
+    world.put("team/manual.pdf", pdf(["The valve of tank nine opens at 7 bar."], ["The end."]))
+    world.put("team/costs.csv", "item,EUR\nDog food,12.50\nVet,80\nDog food,7\n")
+    page = open_page("#/documents/team/manual.pdf?span=4-9", theme=theme)
+    page.locator("[data-page-mark]").first.wait_for(state="attached")
+    assert violations(page) == []
+
+    page.goto(page.url.partition("#")[0] + "#/")
+    ask(page, "What is the sum of EUR of dog food?")
+    page.locator("[data-table-proof] summary").click()
+    page.locator("[data-cells]").wait_for()
+    page.locator("[data-answer] [data-mark]").first.click()
+    page.locator("[data-evidence] .rendered table").wait_for()
 
     assert violations(page) == []
