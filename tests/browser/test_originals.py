@@ -13,6 +13,7 @@ from tests.browser.conftest import Opener, ask
 from tests.browser.payloads import PAYLOADS
 from tests.browser.test_hostile_text import unharmed
 from tests.document_files import pdf, pdf_of
+from tests.office_files import mail, presentation
 from tests.readers.test_page_drawing import COLUMNS, letters, placed, under
 from tests.world import World
 
@@ -121,7 +122,7 @@ def test_the_file_is_opened_and_the_document_is_asked(world: World, open_page: O
     expect(page.locator(".chosen")).to_contain_text("team/pump.md")
     with page.expect_request("**/ask") as asked:
         ask(page, "Which code does the pump have?")
-    assert asked.value.post_data_json["folders"] == ["team/pump.md"]
+    assert (asked.value.post_data_json or {})["folders"] == ["team/pump.md"]
 
 
 def test_hostile_cells_pages_and_markup_are_text(world: World, open_page: Opener) -> None:
@@ -144,4 +145,19 @@ def test_hostile_words_of_a_pdf_are_text(world: World, open_page: Opener) -> Non
     page = open_page("#/documents/team/hostile.pdf")
 
     page.locator("img[data-drawn]").wait_for()
+    unharmed(page)
+
+
+def test_slides_and_the_attachments_of_a_mail_stand_under_their_names(world: World, open_page: Opener) -> None:
+    world.put("team/talk.pptx", presentation([{"title": "Pump"}, {"title": "Valve"}, {"title": "Tank"}]))
+    hostile = '"><img src=x onerror=pwned()>.txt'
+    world.put("team/a.eml", mail("The pump leaks.", attachments={hostile: b"It costs 7."}))
+
+    page = open_page("#/documents/team/talk.pptx")
+    page.locator("[data-part]").first.wait_for()
+    assert page.locator("[data-part]").all_text_contents() == ["Slide 1", "Slide 2", "Slide 3"]
+
+    page.goto(page.url.partition("#")[0] + "#/documents/team/a.eml")
+    page.get_by_text("It costs 7.").wait_for()
+    expect(page.locator("[data-part]").last).to_contain_text("attachment")
     unharmed(page)

@@ -119,7 +119,7 @@ export async function view(main, context) {
         const [piece, { chunks }] = await Promise.all([get({ version, span: range }), isOld ? { chunks: [] } : get({ chunks: 1, span: range }).catch(() => ({ chunks: [] }))]);
         const { end } = piece;
         start = to;
-        show(body, look?.checked ? looksByPart(path, piece, chunks, span) : blocks(piece, chunks, span));
+        show(body, look?.checked ? looksByPart(piece, chunks, span) : blocks(piece, chunks, span));
         marks.parentElement?.toggleAttribute("hidden", Boolean(look?.checked));
         body.classList.toggle("plain", isOld || !marks.checked);
         const more = end - start === SLICE && end < total;

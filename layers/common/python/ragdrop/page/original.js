@@ -11,7 +11,7 @@ import { known, number, t } from "./strings.js";
 const PDF = /\.pdf$/i;
 const PICTURE = /\.(png|jpe?g|gif|webp)$/i;
 const MARKUP = /\.(md|markdown|html?|docx|odt|rtf|epub|pptx|odp|xlsx|xls|ods|csv|tsv|eml|msg|mbox)$/i; // their parsed text is Markdown
-const SLIDES = /\.(pptx|odp)$/i;
+const CELLS = /(^|!)[A-Z]+\d+(:[A-Z]+\d+)?$/; // such a part of a sheet is no heading
 const AROUND = 600; // code points of rendered text before and after a quote
 const NEAR = 2; // rows shown before and after a row that was used
 const MAX_SHOWN = 200; // rows
@@ -52,16 +52,18 @@ export function looks(body, text, span = null) {
   render(body, parse(text), paint, ({ start, end }) => `${start}-${end}`);
 }
 
-// Text with a heading where a slide or page begins; *chunks* say which.
-export function looksByPart(path, { start, text }, chunks, span) {
+// Text with a heading where a slide, a mail or another part begins; *chunks* say where.
+export function looksByPart({ start, text }, chunks, span) {
   const points = Array.from(text);
-  const parts = chunks.filter((chunk, at) => chunk.page && chunk.page !== chunks[at - 1]?.page).map((chunk) => [Math.max(0, chunk.start - start), chunk.page]);
+  const begun = chunks.flatMap((chunk) => chunk.parts).filter(({ name }, at, all) => !CELLS.test(name) && name !== all[at - 1]?.name);
+  const parts = begun.filter((part, at) => (begun[at + 1]?.start ?? Infinity) > start).map((part) => [Math.max(0, part.start - start), part.name]);
   if (!parts.length || parts[0][0] > 0) parts.unshift([0, null]);
-  return parts.map(([from, page], at) => {
+  return parts.map(([from, name], at) => {
     const to = parts[at + 1]?.[0] ?? points.length;
     const body = h("div.rendered");
     looks(body, points.slice(from, to).join(""), span?.length ? span.map((cut) => Math.min(to, Math.max(from, cut - start)) - from) : null);
-    return [page && h("h3.part-mark", { "data-part": page }, t(SLIDES.test(path) ? "original.slide" : "original.page", { page: number(page) })), body];
+    const [, slide = null, more = ""] = /^slide (\d+)(, notes)?$/.exec(name) ?? [];
+    return [name && h("h3.part-mark", { "data-part": name }, slide ? t(more ? "original.notes" : "original.slide", { number: slide }) : name), body];
   });
 }
 
@@ -96,7 +98,7 @@ function pdfPage({ vault, path, version, start = 0, end = 0, page = 1 }, current
 function picture({ vault, path, version }, current) {
   const frame = h("div.drawn", loading());
   const failed = () => show(frame, quiet(t("original.gone")));
-  linkOf({ vault, path, version }).then(({ url }) => current() && show(frame, h("img[data-drawn]", { src: url, alt: t("original.picture", { name: nameOf(path) }), onerror: failed })), failed);
+  linkOf({ vault, path, version }).then(({ url }) => current() && (/^https?:/.test(url) ? show(frame, h("img[data-drawn]", { src: url, alt: t("original.picture", { name: nameOf(path) }), onerror: failed })) : failed()), failed);
   return h("div.part[data-original=picture]", frame, quiet(t("original.words")));
 }
 

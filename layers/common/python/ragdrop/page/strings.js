@@ -550,8 +550,8 @@ const TEXT = {
   "chart.most": ["{text}: at most {value} ({name}).", "{text}: höchstens {value} ({name})."],
   // end of documents, uploads, health
   "original.look": ["As it looks", "Wie es aussieht"],
-  "original.page": ["Page {page}", "Seite {page}"],
-  "original.slide": ["Slide {page}", "Folie {page}"],
+  "original.slide": ["Slide {number}", "Folie {number}"],
+  "original.notes": ["Slide {number}, notes", "Folie {number}, Notizen"],
   "original.page_of": ["Page {page} of {pages} of {name}", "Seite {page} von {pages} von {name}"],
   "original.previous": ["Previous page", "Vorige Seite"],
   "original.next": ["Next page", "Nächste Seite"],

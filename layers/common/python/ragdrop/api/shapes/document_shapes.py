@@ -194,12 +194,20 @@ class DocumentText(Spanned, Keyed, Replied):
     text: Text
 
 
+class PartShape(BaseModel):
+    """Where a part of a document begins in a chunk: a slide, a mail, an attachment, cells of a sheet."""
+
+    start: int = Field(description="Its first code point in the parsed text.")
+    name: str = Field(description="Such as `slide 2`.")
+
+
 class ChunkPlace(Spanned):
     """Where a chunk is: code points `start` to `end` of the parsed text."""
 
     index: ChunkIndex
     heading_path: HeadingPath
     page: Page
+    parts: list[PartShape] = Field(description="The document's parts in it; empty if it has only pages, or none.")
 
 
 class DocumentChunks(Keyed, Replied):
@@ -333,7 +341,15 @@ def chunks_shape(key: DocumentKey, found: LiveChunks, request_id: str) -> Docume
     return DocumentChunks(
         **place_fields(key, request_id),
         char_count=found.char_count,
-        chunks=[shaped(ChunkPlace, chunk, index=chunk.ordinal) for chunk in found.chunks],
+        chunks=[
+            shaped(
+                ChunkPlace,
+                chunk,
+                index=chunk.ordinal,
+                parts=[PartShape(start=chunk.start + at, name=name) for at, name in chunk.places],
+            )
+            for chunk in found.chunks
+        ],
     )
 
 
