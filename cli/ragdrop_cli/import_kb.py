@@ -202,8 +202,8 @@ def _left_out(file: BaseFile, max_bytes: int) -> str | None:
 
 def _of_base(base: Mapping[str, Any]) -> list[str]:
     """How the index will differ."""
-    told = base["knowledgeBaseConfiguration"]
-    own = told.get("vectorKnowledgeBaseConfiguration") or told.get("managedKnowledgeBaseConfiguration") or {}
+    settings = base["knowledgeBaseConfiguration"]
+    own = settings.get("vectorKnowledgeBaseConfiguration") or settings.get("managedKnowledgeBaseConfiguration") or {}
     bedrocks = own.get("embeddingModelConfiguration", {}).get("bedrockEmbeddingModelConfiguration", {})
     size = f" with {bedrocks['dimensions']} dimensions" if "dimensions" in bedrocks else ""
     model = str(own.get("embeddingModelArn", "")).rpartition("/")[2] or "a model that Bedrock chose"
@@ -219,9 +219,9 @@ def _of_base(base: Mapping[str, Any]) -> list[str]:
 
 def _of_source(source: Mapping[str, Any]) -> Iterator[str]:
     """How what is read of one data source will differ."""
-    told, name = source["dataSourceConfiguration"], source["name"]
-    if told["type"] != "S3":
-        yield f"data source {name}: {told['type']}, which is left out: put its files into the vault by other means"
+    settings, name = source["dataSourceConfiguration"], source["name"]
+    if settings["type"] != "S3":
+        yield f"data source {name}: {settings['type']}, which is left out: put its files into the vault by other means"
         return
     steps = source.get("vectorIngestionConfiguration", {})
     chunking = steps.get("chunkingConfiguration", {})
@@ -237,7 +237,7 @@ def _of_source(source: Mapping[str, Any]) -> Iterator[str]:
         yield f"enrichment of {name}: a chat model finds entities there; ragdrop follows the links that documents have"
     if source.get("dataDeletionPolicy") == "RETAIN":
         yield f"deletion of {name}: stays in the index there; what is deleted here is in no answer from then on"
-    if told["s3Configuration"].get("bucketOwnerAccountId"):
+    if settings["s3Configuration"].get("bucketOwnerAccountId"):
         yield f"bucket of {name}: another account's, whose policy must let your credentials read it"
 
 
