@@ -20,19 +20,8 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.errors import ConflictError, DatabaseError, GenerationError, RateLimitedError
 from testing.memory_services import WordReader
 from tests.agent_world import eager_world, key_of
-from tests.functions.agent_runtime import (
-    MODEL,
-    OPS,
-    REPLY,
-    TEAM,
-    URI,
-    Replies,
-    agent_runtime,
-    event_problems,
-    filled_world,
-    names,
-    retrieve,
-)
+from tests.botocore_shapes import Replies, event_problems
+from tests.functions.agent_runtime import MODEL, OPS, REPLY, TEAM, URI, agent_runtime, filled_world, names, retrieve
 from tests.functions.conftest import Deployment, LocalContext
 from tests.served import served
 from tests.world import World

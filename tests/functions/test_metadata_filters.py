@@ -9,7 +9,8 @@ import pytest
 
 from ragdrop.api.apis import query_api
 from tests.agent_world import key_of
-from tests.functions.agent_runtime import URI, Replies, agent_runtime, filled_world, names, retrieve
+from tests.botocore_shapes import Replies
+from tests.functions.agent_runtime import URI, agent_runtime, filled_world, names, retrieve
 from tests.served import served
 
 

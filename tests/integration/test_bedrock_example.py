@@ -12,12 +12,13 @@ import pytest
 
 from ragdrop.api.apis import query_api
 from testing.memory_services import WordReader
-from tests.agent_world import eager_world, key_of
+from tests.agent_world import EagerBucket, eager_world, key_of
 from tests.e2e.documented import ROOT, block_under
 from tests.served import served
 from tests.world import World
 
 EXAMPLE = block_under(ROOT / "docs/bedrock-drop-in.md", "## An example", "python")
+CASES = Path(__file__).with_name("bedrock_cases.py")
 PUT = """
 import os, urllib.request
 API, KEY = os.environ["API"], os.environ["KEY"]
@@ -39,6 +40,11 @@ search = {"vectorSearchConfiguration": {"numberOfResults": 1, "overrideSearchTyp
 found = AmazonKnowledgeBasesRetriever(knowledge_base_id="EVERYTHING", retrieval_config=search).retrieve("pump code")
 told = [each.metadata["sourceMetadata"]["path"] for each in found]
 """,
+    "haystack": """
+from haystack_integrations.components.retrievers.amazon_bedrock import AmazonBedrockKnowledgeBaseRetriever
+retriever = AmazonBedrockKnowledgeBaseRetriever(knowledge_base_id="EVERYTHING", number_of_results=1)
+told = [each.meta["source"].rpartition("/")[2] for each in retriever.run("pump code")["documents"]]
+""",
 }
 RERANKED = {
     "langchain": """
@@ -57,7 +63,7 @@ told = [each.content for each in ranked["documents"]]
 }
 
 
-def output(python: str | Path, script: str, url: str, key: str) -> str:
+def output(python: str | Path, script: str, url: str, key: str, **more: str) -> str:
     """What a script prints, in a process whose AWS settings alone name ragdrop."""
     aws = {
         "AWS_ENDPOINT_URL_BEDROCK_AGENT_RUNTIME": url,
@@ -66,7 +72,14 @@ def output(python: str | Path, script: str, url: str, key: str) -> str:
         "AWS_SESSION_TOKEN": key,
         "AWS_DEFAULT_REGION": "us-east-1",
     }
-    environment = {**aws, "API": url, "KEY": key, "PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
+    environment = {
+        **aws,
+        "API": url,
+        "KEY": key,
+        "PATH": os.environ["PATH"],
+        "HOME": os.environ.get("HOME", "/"),
+        **more,
+    }
     done = subprocess.run(
         [python, "-c", script], env=environment, capture_output=True, text=True, timeout=120, check=False
     )
@@ -84,6 +97,21 @@ def test_a_script_with_boto3_alone_puts_a_file_retrieves_asks_and_streams() -> N
     assert found.endswith("s3://documents/acme/team/pump.md")
     assert answered == "The code of the pump is QX-5521. [1] 1"
     assert streamed == "The code of the pump is QX-5521. [1]"
+
+
+def test_sixty_requests_of_boto3_over_all_operations_get_what_the_services_model_allows() -> None:
+    documents = EagerBucket("documents")
+    world = World(documents=documents, reader=WordReader())
+    documents.world = world
+    world.chat.reply = "The code of the pump is QX-5521. [1]"
+
+    with served(query_api(world.app)) as url:
+        told = json.loads(output(sys.executable, CASES.read_text("utf-8"), url, key_of(world), PYTHONPATH=str(ROOT)))
+
+    assert told["wrong"] == []
+    assert set(told["cases"]) == {"retrieve", "retrieve_and_generate", "retrieve_and_generate_stream", "rerank"}
+    assert sum(told["cases"].values()) == 60
+    assert told["imported"] == []
 
 
 @pytest.mark.long
