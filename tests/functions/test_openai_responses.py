@@ -6,15 +6,19 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 
+from ragdrop.api.apis import query_api
 from ragdrop.api.shapes.knowledge_base_shapes import knowledge_base_id
 from ragdrop.api.shapes.openai_shapes import file_id
 from ragdrop.errors import GenerationError
+from tests.agent_world import eager_world, key_of
 from tests.functions.conftest import Deployment
 from tests.functions.openai_wire import openai_client, post_chat
 from tests.functions.test_openai_protocol import REPLY, TEXT, OpenAI, body_of
+from tests.served import served
 
 QUESTION = "What is the pump's code?"
 SEEN = "The pump's code is QX-5521."
@@ -254,6 +258,21 @@ def test_a_file_is_uploaded_put_into_a_vector_store_and_found(client: OpenAI, de
     assert (put.id, put.status, before.status) == (given.id, "in_progress", "in_progress")
     assert (after.status, after.last_error, after.usage_bytes) == ("completed", None, len(body))
     assert after.attributes["owner"] == "bob"
+    assert [each.filename for each in found] == ["fan.md"]
+
+
+def test_the_clients_own_upload_puts_a_file_into_a_new_vault_and_waits_until_it_is_found() -> None:
+    world = eager_world()
+    with served(query_api(world.app)) as url, httpx2.Client(trust_env=False) as http:
+        client: OpenAI = openai.OpenAI(api_key=key_of(world), base_url=f"{url}/v1", http_client=http, max_retries=0)
+        put = client.vector_stores.files.upload_and_poll(
+            vector_store_id="machines",
+            file=("fan.md", b"# Fan\n\nThe code of the fan is LK-9017."),
+            poll_interval_ms=20,
+        )
+        found = list(client.vector_stores.search("machines", query="code of the fan"))
+
+    assert (put.status, put.vector_store_id) == ("completed", "machines")
     assert [each.filename for each in found] == ["fan.md"]
 
 
