@@ -13,7 +13,9 @@ from fastapi import Request
 from starlette.types import ASGIApp
 
 from ragdrop.api.edge import GivenSecret, create_api
+from ragdrop.api.knowledge_bases import KnowledgeBases
 from ragdrop.api.openai import chat_router
+from ragdrop.api.openai_responses import responses_router
 from ragdrop.api.routes.ask_routes import ask_router
 from ragdrop.domain.tenants import Caller
 from tests.world import World
@@ -30,6 +32,14 @@ def answering_api(world: World) -> ASGIApp:
         ask_router(lambda: app.generate.ask, lambda: app.generate.condense_conversation, caller),
         chat_router(
             lambda: app.generate.ask, lambda: app.generate.condense_conversation, app.tenants.directory, caller
+        ),
+        responses_router(
+            lambda: app.generate.ask,
+            lambda: app.generate.condense_conversation,
+            lambda: app.generate.store_receipts,
+            KnowledgeBases(app.tenants.directory, "documents"),
+            app.tenants.directory,
+            caller,
         ),
     ]
     return create_api(routers)

@@ -39,6 +39,13 @@ class GatedChatModel(ScriptedChatModel):
         self.gate.release(pieces)
 
 
+ASKED: dict[str, dict[str, object]] = {
+    "/ask": {"query": "pump"},
+    "/v1/chat/completions": {"messages": [{"role": "user", "content": "pump"}]},
+    "/v1/responses": {"input": "pump"},
+}
+
+
 @pytest.fixture
 def chat() -> GatedChatModel:
     return GatedChatModel()
@@ -88,15 +95,14 @@ def test_the_openai_client_gets_each_word_as_soon_as_it_is_said(url: str, chat: 
     assert "".join(begun) + "".join(rest) == REPLY
 
 
-@pytest.mark.parametrize("route", ["/ask", "/v1/chat/completions"])
+@pytest.mark.parametrize("route", ASKED)
 def test_comments_keep_the_connection_while_a_slow_model_says_nothing(
     url: str, chat: GatedChatModel, route: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(EventStream, "waits_s", 0.05)
-    body = {"query": "pump"} if route == "/ask" else {"messages": [{"role": "user", "content": "pump"}]}
     with (
         httpx.Client(trust_env=False) as client,
-        client.stream("POST", url + route, json={**body, "stream": True}) as reply,
+        client.stream("POST", url + route, json={**ASKED[route], "stream": True}) as reply,
     ):
         lines = reply.iter_lines()
         before = list(itertools.takewhile(lambda line: not line.startswith(":"), lines))
@@ -107,14 +113,13 @@ def test_comments_keep_the_connection_while_a_slow_model_says_nothing(
     assert "forever" in after
 
 
-@pytest.mark.parametrize("route", ["/ask", "/v1/chat/completions"])
+@pytest.mark.parametrize("route", ASKED)
 def test_a_listener_who_leaves_stops_the_model(url: str, chat: GatedChatModel, route: str) -> None:
-    body = {"query": "pump"} if route == "/ask" else {"messages": [{"role": "user", "content": "pump"}]}
     chat.reply = "word " * 5_000
     chat.let(5)
     with (
         httpx.Client(trust_env=False) as client,
-        client.stream("POST", url + route, json={**body, "stream": True}) as reply,
+        client.stream("POST", url + route, json={**ASKED[route], "stream": True}) as reply,
     ):
         next(reply.iter_bytes())
 
