@@ -1,4 +1,4 @@
-"""Untrusted vaults: what strangers wrote is left out where a trusted vault may answer, and marked where none does."""
+"""Untrusted vaults are asked where no other vault answers, and what they alone support is marked."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ def asking() -> Asking:
     return found
 
 
-def test_a_document_of_an_untrusted_vault_is_not_shown_where_a_trusted_one_may_answer(asking: Asking) -> None:
+def test_no_document_of_an_untrusted_vault_is_shown_where_a_trusted_one_may_answer(asking: Asking) -> None:
     asking.world.put("team/pump.md", TRUE)
     asking.world.chat.reply = f"{TRUE} [1]."
     body = asking.ask("What is the pump's code?", debug=True)
 
     assert [source["path"] for source in body["sources"]] == ["pump.md"]
-    assert [(each["path"], each["reason"]) for each in body["excluded"]] == [("planted.md", "untrusted_vault")]
     assert [sentence["untrusted"] for sentence in body["sentences"]] == [False]
     assert body["warnings"] == []
 

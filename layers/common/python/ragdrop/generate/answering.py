@@ -3,7 +3,7 @@
 import logging
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from operator import mul
@@ -94,11 +94,6 @@ class ReadFound:
     def answers(self) -> bool:
         """Whether a passage may answer, as far as anybody knows."""
         return not self.passages or self.passages[0].worth >= self.least
-
-    def outside(self, vaults: Collection[str]) -> "ReadFound":
-        """What was read outside of *vaults*, if it may answer; else all that was read."""
-        trusted = replace(self, passages=tuple(each for each in self.passages if each.hit.key.vault not in vaults))
-        return trusted if trusted.passages and trusted.answers else self
 
     def ordered(self, documents: Sequence[FoundDocument]) -> list[FoundDocument]:
         """*documents* with those first whose passages answer best; without a reading as they are."""

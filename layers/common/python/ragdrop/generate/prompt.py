@@ -156,7 +156,6 @@ ENVELOPE_TOKENS = 100  # of a prompt besides its texts: what introduces sources,
 DOCUMENT_OVERHEAD_TOKENS = 20  # of a document's line besides its names: level, date, and what separates them
 SEGMENT_OVERHEAD_TOKENS = 14  # a source's mark and number
 TOO_LARGE = "over_budget"
-UNTRUSTED = "untrusted_vault"
 CUT = "cut_to_budget"
 LAYOUT: tuple[Group, ...] = ("critical", "relevant", "linked")
 
@@ -279,21 +278,19 @@ class PreparedPrompt:
     untrusted: frozenset[str] = frozenset()  # vaults where strangers write
 
 
-def trusted(
-    retrieval: Retrieval, read: ReadFound, untrusted: Collection[str]
-) -> tuple[list[FoundDocument], list[FoundDocument], list[FoundDocument], list[Excluded]]:
-    """What the model may be shown, critical, relevant and linked, and what is left out of it.
+def trusted_first(
+    question: Question, caller: Caller, known: Sequence[str], untrusted: Collection[str]
+) -> list[Question]:
+    """*question* over the vaults that are trusted, if some of those that it asks are not, and then as it is.
 
-    Documents of *untrusted* vaults are left out where one of another vault may answer: by what was *read*, and where
-    nothing was, by what was found.
+    >>> first, whole = trusted_first(Question(Query("pump?")), Caller("acme", "reader"), ["inbox", "team"], ["inbox"])
+    >>> first.query.vaults, whole.query.vaults
+    (('team',), ())
     """
-    groups: list[list[FoundDocument]] = [[*retrieval.critical], [*retrieval.documents], [*retrieval.linked]]
-    others = [[each for each in group if each.key.vault not in untrusted] for group in groups]
-    answers = read.outside(untrusted) is not read if read.passages else any(others)
-    critical, relevant, linked = others if untrusted and answers else groups
-    shown = {each.key for each in (*critical, *relevant, *linked)}
-    left_out = [Excluded(each.key, UNTRUSTED) for group in groups for each in group if each.key not in shown]
-    return critical, relevant, linked, left_out
+    asked = [vault for vault in question.query.vaults or known if caller.may_see(vault)]
+    trusted = tuple(vault for vault in asked if vault not in untrusted)
+    some = 0 < len(trusted) < len(asked)
+    return [*([replace(question, query=replace(question.query, vaults=trusted))] if some else []), question]
 
 
 class PreparePrompt:
@@ -343,18 +340,17 @@ class PreparePrompt:
                 value=question.model[:100],
                 allowed=list(self._models),
             )
-        retrieval = self._search(self._query(question), caller, deadline)
-        if retrieval.cause is not None:  # "nothing found" would be a lie
-            raise retrieval.cause
         tenant = self._directory.tenant(caller.tenant)
         own = tenant.settings_of(None) if tenant else {}
         untrusted = frozenset(own.get("untrusted_vaults", ()))
-        computed = self._tables(question, caller, retrieval, deadline)
+        for each in trusted_first(question, caller, tenant.vaults if tenant else (), untrusted):
+            retrieval, computed, read = self._found(each, caller, deadline)
+            if computed is not None or (read.answers and not retrieval.abstained):
+                break
         if computed is not None:
             if from_untrusted((citation.hit for citation in computed.citations), untrusted):
                 computed = replace(computed, claims=[replace(claim, untrusted=True) for claim in computed.claims])
             return PreparedPrompt(computed.retrieval, computed.shown, question=question.query.text, computed=computed)
-        read = self._read(question.query.text, retrieval, deadline)
         if retrieval.abstained or not (read.answers or question.answer_anyway):
             return PreparedPrompt(retrieval, question=question.query.text, read=read)
         retrieval = replace(retrieval, documents=read.ordered(retrieval.documents))
@@ -371,10 +367,15 @@ class PreparePrompt:
         fixed = [self._prompter.system(style, system_prompt), question.query.text, *(turn.text for turn in turns)]
         prompt_tokens = max(values.reserved_prompt_tokens, ENVELOPE_TOKENS + sum(map(estimate_tokens, fixed)))
         tokens = max(0, context - values.reserved_answer_tokens - prompt_tokens)
-        critical, relevant, linked, excluded = trusted(retrieval, read, untrusted)
-        shown = fit(critical, relevant, linked, tokens=tokens, critical_share=values.critical_share)
+        shown = fit(
+            retrieval.critical,
+            retrieval.documents,
+            retrieval.linked,
+            tokens=tokens,
+            critical_share=values.critical_share,
+        )
         if not shown.sources:  # a model without sources answers from its training
-            smallest = smallest_cost([*critical, *relevant, *linked])
+            smallest = smallest_cost([*retrieval.critical, *retrieval.documents, *retrieval.linked])
             needed = smallest + values.reserved_answer_tokens + prompt_tokens
             raise InvalidParamsError(
                 f"max_context_tokens is {context}; at least {needed} are needed for one chunk of what was found",
@@ -382,7 +383,6 @@ class PreparePrompt:
                 value=context,
                 allowed={"ge": needed},
             )
-        shown.excluded.extend(excluded)
         prompt = self._prompter.render(
             PromptRequest(
                 question=question.query.text,
@@ -404,6 +404,17 @@ class PreparePrompt:
             read,
             untrusted=untrusted,
         )
+
+    def _found(
+        self, question: Question, caller: Caller, deadline: Deadline
+    ) -> tuple[Retrieval, Answer | None, ReadFound]:
+        """What was found, what a table answers, and what was read where none does."""
+        retrieval = self._search(self._query(question), caller, deadline)
+        if retrieval.cause is not None:  # "nothing found" would be a lie
+            raise retrieval.cause
+        computed = self._tables(question, caller, retrieval, deadline)
+        read = self._read(question.query.text, retrieval, deadline) if computed is None else ReadFound()
+        return retrieval, computed, read
 
     def _query(self, question: Question) -> Query:
         """What is searched: where passages are read, or any will do, the search refuses less."""

@@ -189,7 +189,6 @@ const TEXT = {
   "sources.linked": ["linked from {path}", "verlinkt von {path}"],
   "sources.excluded": ["Found, but not read as a whole", "Gefunden, aber nicht ganz gelesen"],
   "excluded.over_budget": ["no room was left", "kein Platz mehr"],
-  "excluded.untrusted_vault": ["a trusted vault answers", "ein vertrauenswürdiger Vault antwortet"],
   "excluded.cut_to_budget": ["only a part had room", "nur ein Teil hatte Platz"],
   "level.critical": ["critical", "kritisch"],
   "level.important": ["important", "wichtig"],
