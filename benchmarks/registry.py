@@ -86,6 +86,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         Benchmark("answers", timed=False, by_name=True),
         Benchmark("format_outcomes", timed=False),
         Benchmark("verification", timed=False),
+        Benchmark("poison", 40, timed=False, by_name=True),
         Benchmark("cost", 1, timed=False),
     )
 }
@@ -178,6 +179,8 @@ TABLES: Sequence[PageTable] = (
     _grids("links", QUALITY_PAGE),
     _grids("chunking", QUALITY_PAGE),
     _grids("answers", QUALITY_PAGE),
+    _grids("poison", "docs/evidence/poison.md", part=slice(1)),
+    _grids("poison-prompts", "docs/evidence/poison.md", "poison", slice(1, None)),
     _grids("citations", QUALITY_PAGE),
     _grids("verification", QUALITY_PAGE, part=slice(1)),
     _grids("verification-kinds", QUALITY_PAGE, "verification", slice(1, 2)),
