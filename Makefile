@@ -18,7 +18,7 @@ ENVS = .venv/.ready $(patsubst %,.local/env/%/.ready,ministack sam models schema
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down build artifact infrastructure cost deploy adopt destroy rehearse status test test-rest test-all test-long test-unit test-other simulate drill pr lint hooks goals format docs wheel bench bench-env bench-quick bench-quality load invoke reader-train reader-eval lock clean
+.PHONY: help setup demo up down build artifact infrastructure cost deploy adopt destroy rehearse status test test-rest test-all test-long test-unit test-other simulate drill pr lint hooks goals format docs wheel release bench bench-env bench-quick bench-quality load invoke reader-train reader-eval lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -142,6 +142,9 @@ wheel: .venv/.ready ## build dist/ragdrop-VERSION-py3-none-any.whl, client and c
 	@$(UV) build --quiet --no-build-isolation --out-dir $(DIST)
 	@ls $(DIST)/ragdrop-*
 
+release: wheel .local/env/release/.ready ## build the packages, check them, and write SBOM and checksums; RELEASE_KEY=~/.ssh/KEY signs these
+	@.venv/bin/python -m checks.release $(DIST) $(if $(RELEASE_KEY),--key $(RELEASE_KEY))
+
 bench-quality: setup ## measure retrieval and answers on $$RAGDROP_EVAL_DATA and write the tables of docs/evidence/quality.md
 	@.venv/bin/python -m benchmarks --whole quality citations answers calibration
 
@@ -193,6 +196,7 @@ lock: .venv/.uv ## resolve every requirements file again
 	@$(COMPILE) --upgrade requirements/multilingual.in -o requirements/multilingual.txt
 	@$(COMPILE) --upgrade requirements/ocr.in -o requirements/ocr.txt
 	@$(COMPILE) --upgrade requirements/cdk.in -o requirements/cdk.txt
+	@$(COMPILE) --upgrade requirements/release.in -o requirements/release.txt
 	@$(COMPILE) --upgrade requirements/bedrock-clients.in -o requirements/bedrock-clients.txt
 	@$(COMPILE) --upgrade requirements/plots.in -o requirements/plots.txt
 	@$(COMPILE) --upgrade requirements/load.in -o requirements/load.txt
