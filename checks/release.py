@@ -46,7 +46,7 @@ def checksums(folder: Path) -> str:
 def write_sbom(folder: Path, tools: Path) -> None:
     """Describe what the functions and their layer are deployed with, each package with its hashes, as CycloneDX."""
     locks = [path for each in DEPLOYED for path in sorted(ROOT.glob(f"{each}/requirements.txt"))]
-    command = [tools / "cyclonedx-py", "requirements", "--pyproject", ROOT / "pyproject.toml"]
+    command: list[str | Path] = [tools / "cyclonedx-py", "requirements", "--pyproject", ROOT / "pyproject.toml"]
     command += ["--output-reproducible", "--validate", "-o", folder / f"ragdrop-{__version__}.cdx.json", "-"]
     text = merged(path.read_text("utf-8") for path in locks)
     subprocess.run(command, input=text, text=True, check=True, timeout=TIMEOUT_S)  # noqa: S603 - our own words
