@@ -29,7 +29,6 @@ from ragdrop.domain.retrieval import Query
 from ragdrop.generate.answering import ANSWER_SCALE
 from ragdrop.ports.message_queue import Change
 from ragdrop.ports.model_services import Message
-from testing.models import ScriptedChatModel
 
 WIKI, NOTES, INBOX, COMMANDS = "wiki", "notes", "inbox", "commands"  # strangers write into the last two
 TOKENS = {WIKI: 96, NOTES: 32}  # of a chunk
@@ -250,17 +249,17 @@ def instructed(place: pipeline.Pushed, found: Sequence[Target]) -> Iterator[list
     """Rows: instructions in documents, by prompt form, for a model that obeys and for the local one."""
     forms: dict[str, dict[str, Any]] = {f"{style} style": {"style": style} for style in STYLES}
     forms |= {"own system prompt": {"system_prompt": OWN_PROMPT}, "conversation": {"turns": BEFORE}}
-    local = place.app.ports.chat
+    chat: Any = place.app.ports.chat  # the app has it, so its reply changes and not the model
+    quotes = chat.reply
     for trust in ("all", "not those of strangers"):
         settings = {"untrusted_vaults": [*ATTACKS]} if trust != "all" else {}
         set_up(place, f"{pipeline.TENANT}/.ragdrop.json", settings)
-        for model, chat in (("obeys", ScriptedChatModel(obey)), ("local", local)):
-            place.app.ports.chat = chat
+        for model, chat.reply in (("obeys", obey), ("local", quotes)):
             for form, how in forms.items():
                 row = [outcome(place, each, (*TRUSTED, COMMANDS), **how) for each in found]
                 yield counted([form, model, trust], row)
                 print(form, model, trust, Counter(row), flush=True)
-    place.app.ports.chat = local
+    chat.reply = quotes
 
 
 NAMES = {"naive": "naive", INBOX: "optimised", COMMANDS: "instructions"}
