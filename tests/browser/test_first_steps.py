@@ -122,7 +122,7 @@ def test_the_scope_is_a_visible_chip_that_limits_a_question(world: World, open_p
 def test_files_dropped_on_a_document_go_beside_it(world: World, open_page: Opener) -> None:
     world.put("team/notes/a.md", "# A\n\nOne.")
     page = open_page("#/documents/team/notes/a.md")
-    page.locator("[data-text] .chunk").first.wait_for()
+    page.locator("[data-text] .chunk, [data-text] .rendered").first.wait_for()
 
     drop(page, "b.md", "# B\n\nTwo.")
 

@@ -27,7 +27,7 @@ def changed(world: World) -> World:
 def text_of(page: Page, path: str = "team/pump.md") -> str:
     """The text that a document's page shows."""
     page.goto(page.url.partition("#")[0] + f"#/documents/{path}")
-    page.locator("[data-text] .chunk").first.wait_for()
+    page.locator("[data-text] .chunk, [data-text] .rendered").first.wait_for()
     return page.locator("[data-text]").inner_text()
 
 

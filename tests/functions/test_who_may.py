@@ -28,6 +28,7 @@ def test_every_route_of_every_function_is_in_the_table_and_nothing_else(access: 
 def test_every_route_that_needs_a_key_is_tried_on_own_and_on_anothers_things() -> None:
     rows = Counter(row.route for row in ROWS if not row.open)
     operating = {"GET /stats", "GET /health", "GET /canaries", "GET /queue", "POST /queue/redrive"}
+    operating |= {"GET /models/near", "POST /models/test"}
     lists = {"GET /v1/models", "GET /me", "GET /feedback", "GET /vaults", "GET /threads", "GET /receipts"}
     about_nothing_else = (
         {"POST /v1/verify", "POST /v1/embeddings", "POST /v1/files", "POST /rerank", "POST /app/links"}

@@ -9,6 +9,7 @@ import { number, t, when } from "./strings.js";
 
 const FRESH_MS = 300_000; // what was looked up is shown again without asking for so long
 const LOOKED_INTO = 3;    // documents whose headings make questions
+const WITH_HEADINGS = /\.(md|html?|docx|odt|pptx|epub|pdf|txt)$/i;
 const QUESTIONS = 4;
 const PAGES = 5;          // of documents that are looked at for broken links
 const NAMED = 100;        // characters of a title or a heading in a question
@@ -81,15 +82,16 @@ export function welcome(element, { me, signal, ask, scope }) {
 async function look(signal) {
   const { vaults } = await call("/vaults?limit=100", { signal });
   const used = vaults.filter(({ chunks }) => chunks > 0).sort((one, other) => (one.last_change < other.last_change ? 1 : -1));
-  let newest = [];
+  const newest = [];
   for (const { name } of used.slice(0, 2)) {
     const { changes } = await call(`/changes${query({ vault: name, order: "newest", limit: 50 })}`, { signal });
     const last = new Map(changes.toReversed().map((change) => [change.path, change]));
     newest.push(...[...last.values()].filter(({ kind }) => kind === "activated"));
   }
-  newest = newest.sort((one, other) => (one.at < other.at ? 1 : -1)).slice(0, 5);
+  newest.sort((one, other) => (one.at < other.at ? 1 : -1));
   const questions = [];
-  for (const { vault, path } of newest.filter(({ path: name }) => /\.(md|txt|html?|docx|pdf|pptx)$/i.test(name)).slice(0, LOOKED_INTO)) {
+  const rich = newest.filter(({ path }) => /\.(md|html?|docx)$/i.test(path)); // those have headings most likely
+  for (const { vault, path } of [...rich, ...newest.filter((each) => !rich.includes(each))].filter(({ path }) => WITH_HEADINGS.test(path)).slice(0, LOOKED_INTO)) {
     const { text } = await call(documentPath(vault, path) + query({ span: "0-20000" }), { signal }).catch((error) => {
       if (error.status === 404) return { text: "" };
       throw error;
@@ -97,7 +99,7 @@ async function look(signal) {
     questions.push(questionsOf(path, text));
   }
   const found = [0, 1].flatMap((place) => questions.map((some) => some[place])).filter(Boolean);
-  return { at: Date.now(), vaults: used.length ? vaults : [], newest, questions: [...new Set(found)].slice(0, QUESTIONS) };
+  return { at: Date.now(), vaults: used.length ? vaults : [], newest: newest.slice(0, 5), questions: [...new Set(found)].slice(0, QUESTIONS) };
 }
 
 // Questions of a document's headings, which its parsed text has as Markdown: those that are questions, else what it says
