@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -138,3 +138,22 @@ def test_a_receipt_says_why_the_answer_is_another_now_and_shows_the_words(world:
     page.locator("[data-difference] [data-compare]").click()
 
     expect(page.locator("[data-compared] ins")).to_contain_text("ZZ-9000.")
+
+
+def test_a_vault_is_compared_with_a_day_and_taken_back_to_it(world: World, open_page: Opener) -> None:
+    world.now_s += 2 * 86_400
+    world.put("team/pump.md", NEW)
+    world.put("team/new.md", "# New")
+    page = open_page()
+    now = datetime.fromtimestamp(world.now_s, UTC)
+    page.clock.set_fixed_time(now)
+    page.goto(page.url.partition("#")[0] + "#/changes?vault=team")
+
+    page.locator("#then-day").fill((now - timedelta(days=1)).date().isoformat())
+    expect(page.locator("[data-step=restore] a")).to_have_text("pump.md")
+    expect(page.locator("[data-step=delete] a")).to_have_text("new.md")
+    page.locator("[data-action=take-back]").click()
+    page.locator("[data-action=confirm]").click()
+
+    expect(page.locator("[data-then]")).to_contain_text("Taken back: 2.")
+    assert "QX-5521" in text_of(page)

@@ -23,13 +23,39 @@ export async function view(main, { me, params, signal }) {
   const list = h("div.stack[data-changes]");
   const line = h("p.muted.small[role=status]");
   const more = button("[data-action=more]", t("common.more"), () => load());
+  const then = h("div.stack[role=status][data-then]");
+  const day = h("input[type=date]", { max: new Date().toISOString().slice(0, 10), onchange: () => day.value && back(true) });
   show(main, h("div.records[data-page=changes]", h("h1", t("changes.title")), h("p.muted", t("changes.intro")), vaultChoice(me, vault, (name) => {
     [vault, cursor] = [name, null];
     history.replaceState(null, "", `#/changes${query({ vault })}`);
     show(list);
+    show(then);
+    day.value = "";
     load();
-  }), line, list, more));
+  }), me.role !== "reader" && field("then-day", t("then.day"), day), then, line, list, more));
   await load();
+
+  // What differs from the end of a day; the vault is taken back to it unless this is *dry*.
+  async function back(dry) {
+    const steps = [];
+    const body = { to: new Date(Math.min(new Date(`${day.value}T23:59:59`), Date.now() - 1000)).toISOString(), dry_run: dry };
+    show(then, loading());
+    try {
+      for (let cursor = null, first = true; first || cursor; first = false) {
+        const found = await call(`/vaults/${encodeURIComponent(vault)}/rollback`, { method: "POST", body: { ...body, cursor }, signal });
+        steps.push(...found.steps.filter(({ action }) => action !== "done"));
+        cursor = found.cursor;
+      }
+      const sure = button(".danger[data-action=take-back]", t("then.back"), () => {
+        const no = button("", t("common.cancel"), () => back(true));
+        sure.replaceWith(h("div.row", no, button(".danger[data-action=confirm]", t("then.sure"), () => back(false))));
+        no.focus();
+      });
+      show(then, h("p", t(dry ? "then.differs" : "then.done", { count: number(steps.length) })), h("ul.links", steps.slice(0, 200).map((step) => h("li.row", { "data-step": step.action }, h("a", { href: linkTo(vault, step.path) }, step.path), quiet(t(`then.${step.action}`))))), dry && steps.length > 0 && sure);
+    } catch (error) {
+      if (!signal.aborted) show(then, problem(error));
+    }
+  }
 
   async function load() {
     const mine = loads += 1;
