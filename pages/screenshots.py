@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from localstack.home import REPOSITORY
 from localstack.seed import QUESTION, VAULT
@@ -35,6 +35,7 @@ def ask(page: Page) -> None:
     page.locator("[data-answer] [data-mark]").first.click()
     page.locator("[data-evidence] [data-read-back]").wait_for()
     page.locator("[data-evidence] mark[data-quote]").wait_for()
+    expect(page.locator("[data-evidence] .loading")).to_have_count(0, timeout=120_000)
 
 
 def why(page: Page) -> None:
@@ -76,6 +77,7 @@ SHOTS: tuple[tuple[str, str, tuple[int, int], str, Callable[[Page], None]], ...]
     ("documents", "#/documents", DESKTOP, "light", settled),
     ("document", DOCUMENT, DESKTOP, "light", settled),
     ("health", "#/health", DESKTOP, "light", settled),
+    ("connect", "#/connect", DESKTOP, "light", settled),
     ("sign-in", "", DESKTOP, "light", signed_out),
 )
 
