@@ -26,7 +26,15 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragdrop import __version__, errors
-from ragdrop.api.middleware import AnswerRequest, CrossOrigin, HeadAsGet, HotRoutes, WaitForWrites, allowed_methods
+from ragdrop.api.middleware import (
+    AnswerRequest,
+    CrossOrigin,
+    HeadAsGet,
+    HotRoutes,
+    WaitForWrites,
+    allowed_methods,
+    is_event,
+)
 from ragdrop.domain.access import ALLOWED_GROUP, is_group
 from ragdrop.domain.deadlines import REQUEST_ID, Deadline
 from ragdrop.domain.tenants import Caller, Role
@@ -113,10 +121,8 @@ T = TypeVar("T")
 
 
 async def aside(request: Request, work: Callable[..., T], *given: Any) -> T:
-    """The result of *work*, in a thread, unless *request* is an event of Lambda: it has its loop for itself."""
-    if "aws.context" in request.scope and not request.scope.get("ragdrop.streams"):
-        return work(*given)
-    return await run_in_threadpool(work, *given)
+    """The result of *work*, which no other request waits for."""
+    return work(*given) if is_event(request.scope) else await run_in_threadpool(work, *given)
 
 
 Authenticate = Callable[[Request, str | None], Awaitable[Caller]]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from concurrent.futures import wait
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,6 +19,11 @@ ANY = "*"
 ALLOWED_METHODS = b"GET, HEAD, POST, PUT, DELETE"
 EXPOSED = b"x-request-id, etag, retry-after, allow"
 MAX_AGE_S = b"600"  # how long a browser caches a preflight; Chromium takes at most 7,200
+
+
+def is_event(scope: Scope) -> bool:
+    """Whether a request is an event of Lambda, for which its loop may wait: it has no other."""
+    return "aws.context" in scope and not scope.get("ragdrop.streams")
 
 
 class CrossOrigin:
@@ -142,8 +148,11 @@ class WaitForWrites:
 
             async def waited(message: Message) -> None:
                 if begun and message["type"] == "http.response.body" and not message.get("more_body"):
-                    found = await asyncio.gather(*map(asyncio.wrap_future, begun), return_exceptions=True)
-                    for exc in filter(None, found):
+                    if is_event(scope):
+                        wait(begun)
+                    else:
+                        await asyncio.wait(map(asyncio.wrap_future, begun))
+                    for exc in filter(None, (each.exception() for each in begun)):
                         logger.error("a write beside a reply failed", extra={"error": type(exc).__name__})
                 await send(message)
 

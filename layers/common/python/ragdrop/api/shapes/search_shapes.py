@@ -292,15 +292,17 @@ def _linked(found: LinkedDocument) -> LinkedShape:
     )
 
 
+OF_FOUND = ("raw_score", "score", "text", "text_start", "text_end")
+OF_FACTS = tuple(sorted(DocumentShape.model_fields.keys() - {*Keyed.model_fields, *OF_FOUND, "chunks"}))
+
+
 def _fields(found: FoundDocument) -> dict[str, Any]:
-    of_found = ("raw_score", "score", "text", "text_start", "text_end")
-    of_facts = DocumentShape.model_fields.keys() - {*Keyed.model_fields, *of_found, "chunks"}
     return {
         **placed(found.key),
         "key": found.key.s3_key,
         "chunks": [_chunk(chunk) for chunk in found.chunks],
-        **{name: getattr(found.facts, name) for name in of_facts},
-        **{name: getattr(found, name) for name in of_found},
+        **{name: getattr(found.facts, name) for name in OF_FACTS},
+        **{name: getattr(found, name) for name in OF_FOUND},
     }
 
 
