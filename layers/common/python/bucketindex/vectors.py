@@ -95,7 +95,7 @@ class ComparedVector:
         found: Any = simsimd.cdist(asked, rows.cast("B", shape=[count, size]), "hamming", dtype="bin8", out_dtype=BYTES)
         return bytes(memoryview(found).cast("B"))
 
-    def from_bytes(self, rows: bytes | memoryview) -> memoryview:
+    def from_bytes(self, rows: bytes | memoryview) -> memoryview[float]:
         """1 less the cosine of each of *rows*, vectors one after another, within TIED; 1 of one without direction."""
         return self._compared(rows, "cos")
 
@@ -105,10 +105,10 @@ class ComparedVector:
         products = self._compared(rows, "dot")
         return [max(-1.0, min(1.0, product / (own * norm))) for product, norm in zip(products, norms, strict=True)]
 
-    def _compared(self, rows: bytes | memoryview, metric: Any) -> memoryview:
+    def _compared(self, rows: bytes | memoryview, metric: Any) -> memoryview[float]:
         size = len(self._numbers)
         if not rows:
-            return memoryview(array("d"))
+            return memoryview(b"").cast("d")
         asked = memoryview(self._numbers).cast("b", shape=[1, size])
         shaped = memoryview(rows).cast("B").cast("b", shape=[len(rows) // size, size])
         found: Any = simsimd.cdist(asked, shaped, metric, dtype="int8")
@@ -138,7 +138,7 @@ def _places_up_to(values: bytes, most: int) -> list[int]:
     return [found.start() for found in _MARK.finditer(values.translate(bytes([1]) * (most + 1) + bytes(255 - most)))]
 
 
-def nearest_places(distances: Sequence[memoryview], count: int) -> list[int]:
+def nearest_places(distances: Sequence[memoryview[float]], count: int) -> list[int]:
     """The places of the *count* smallest of all *distances*, and of those that may be tied with the last, in order.
 
     Few are compared as numbers: a byte of each says how large it is, and `closest` compares all bytes at once.

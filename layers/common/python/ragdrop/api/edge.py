@@ -249,7 +249,7 @@ def create_api(
     api.add_exception_handler(RequestValidationError, _on_validation_error)
     api.add_exception_handler(HTTPException, _on_http_exception)
     routes = [route for router in routers for route in router.routes if isinstance(route, HotRoute)]
-    hot = {(method, route.path): route.answer for route in routes for method in route.methods}
+    hot = {(method, route.path): route.answer for route in routes for method in route.methods or ()}
     for middleware, options in _middleware(allow_origins, hot):  # the innermost first
         api.add_middleware(middleware, **options)
     return api

@@ -116,7 +116,12 @@ def language_of(text: str) -> str | None:
     >>> language_of("Explain error E-4403"), language_of("Los Angeles office"), language_of("non-stop tab")
     (None, None, None)
     """
-    sample = _NO_WORDS.sub(" ", text[:READ_CHARACTERS])
+    return _language_of(text[:READ_CHARACTERS])
+
+
+@lru_cache(maxsize=64)  # each step of a search asks for that of its question
+def _language_of(text: str) -> str | None:
+    sample = _NO_WORDS.sub(" ", text)
     found = _WORD.findall(sample)
     letters = sum(map(len, found))
     for code, script in _SCRIPT if not sample.isascii() else ():

@@ -9,10 +9,9 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from functools import cache, partial
 from threading import Lock
-from typing import Protocol, runtime_checkable
 
 from ragdrop.domain.bounded_cache import BoundedCache, HitCounts
 from ragdrop.domain.chunks import Vector
@@ -166,14 +165,6 @@ Searching = Callable[[Query, Caller, Deadline], Retrieval]
 """A search, or a wrapper of one."""
 
 
-@runtime_checkable
-class OfOneRevision(Protocol):
-    """A document of an answer, of whatever kind."""
-
-    key: DocumentKey
-    revision: int
-
-
 class CachedSearch:
     """A Search that caches.
 
@@ -310,9 +301,8 @@ def answer_name(query: Query, caller: Caller, tenant: Tenant) -> str:
 
 def revisions_of(found: Retrieval) -> dict[DocumentKey, int]:
     """Every document of an answer, wherever it stands, with the revision that it came from."""
-    parts = (getattr(found, each.name) for each in fields(found))
-    listed = (one for part in parts if isinstance(part, list) for one in part)
-    return {one.key: one.revision for one in listed if isinstance(one, OfOneRevision)}
+    documents = (*found.documents, *found.critical, *found.linked, *found.nearest)
+    return {one.key: one.revision for one in documents}
 
 
 def _weight(found: Retrieval) -> int:

@@ -132,7 +132,7 @@ def _note_refusal(caller: Caller, key: DocumentKey, by: Iterable[str]) -> None:
 def may_read(readable: Readable, head: Head) -> bool:
     """Whether the document of *head* is among what is *readable*."""
     ruled = readable.allows(head.key.vault, head.key.path, head.access)
-    return ruled and tags_admit(head.tags, readable.groups)
+    return ruled and (not (tags := head.tags) or tags_admit(tags, readable.groups))
 
 
 def reader_of(caller: Caller, groups: Sequence[str]) -> Caller:
