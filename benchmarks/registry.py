@@ -24,6 +24,7 @@ from benchmarks.peers_quality import quality_table, settings_table
 from benchmarks.peers_speed import LARGE, speed_table
 from benchmarks.push import push_table
 from benchmarks.records import BenchmarkRecord, shown
+from benchmarks.search_profile import profile_table
 from benchmarks.served import served_table
 from benchmarks.soak import soak_table
 
@@ -54,6 +55,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     for each in (  # in the order of a whole run: first the timed ones, those of the goals before the others
         Benchmark("peers_speed", 5, options=QUICK),
         Benchmark("served", 5, options=QUICK),
+        Benchmark("search_profile", 4, options=QUICK),
         Benchmark("push"),
         Benchmark("load", 11, by_name=True),
         Benchmark("cold_start", 5, options=QUICK),
@@ -144,6 +146,7 @@ TABLES: Sequence[PageTable] = (
     _of("peers-speed-large", PERFORMANCE, "peers_speed_large", speed_table),
     _of("load", PERFORMANCE, "load", load_table),
     _of("served", PERFORMANCE, "served", served_table),
+    _of("search-profile", PERFORMANCE, "search_profile", profile_table),
     _results("soak", PERFORMANCE, soak_table),
     PageTable("peers-quality", QUALITY_PAGE, QUALITY, lambda stored: quality_table(stored[name] for name in QUALITY)),
     PageTable("peers-settings", QUALITY_PAGE, QUALITY, lambda stored: settings_table(stored[name] for name in QUALITY)),
@@ -153,8 +156,6 @@ TABLES: Sequence[PageTable] = (
     _grids("ef-search", "docs/opensearch.md", "opensearch_adapter", slice(1, None)),
     _grids("first-file", PERFORMANCE),
     _grids("growth-links", PERFORMANCE),
-    _grids("search-profile", PERFORMANCE),
-    _grids("search-profile-before", PERFORMANCE),
     _grids("earlier", PERFORMANCE),
     _grids("ingest-stages", PERFORMANCE),
     _grids("search", PERFORMANCE),
