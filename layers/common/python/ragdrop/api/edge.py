@@ -6,7 +6,6 @@ import json
 import math
 import time
 import traceback
-import uuid
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -31,12 +30,13 @@ from ragdrop.api.middleware import (
     CrossOrigin,
     HeadAsGet,
     HotRoutes,
+    RequestIds,
     WaitForWrites,
     allowed_methods,
     is_event,
 )
 from ragdrop.domain.access import ALLOWED_GROUP, is_group
-from ragdrop.domain.deadlines import REQUEST_ID, Deadline
+from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import Caller, Role
 from ragdrop.observability import logger
 from ragdrop.tenants.directory import TenantDirectory
@@ -313,32 +313,6 @@ class HotRoute(APIRoute):
         response.body = found.model_dump_json(exclude_unset=self.response_model_exclude_unset).encode()
         response.headers["content-length"] = str(len(response.body))
         return response
-
-
-class RequestIds:
-    """Gives every request an id and echoes it."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        given = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
-        request_id = (
-            given if given and len(given) <= 128 and given.isprintable() and given.isascii() else str(uuid.uuid4())
-        )
-        scope.setdefault("state", {})["request_id"] = request_id
-        REQUEST_ID.set(request_id)
-        logger.thread_safe_append_keys(request_id=request_id)  # for every line of this request, whoever writes it
-
-        async def with_id(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
-            await send(message)
-
-        await self._app(scope, receive, with_id)
 
 
 class UnhandledErrorMiddleware:

@@ -1,6 +1,7 @@
 """ASGI middleware: CORS, HEAD and OPTIONS, and counts that are written before the reply ends."""
 
 import asyncio
+import uuid
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from concurrent.futures import wait
 
@@ -9,6 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ragdrop.domain.deadlines import REQUEST_ID
 from ragdrop.observability import logger
 from ragdrop.resilience.timing import collected_writes
 
@@ -107,6 +109,32 @@ class HeadAsGet:
             await send(message)
 
         await self._app({**scope, "method": "GET", "ragdrop.head": True}, receive, without_body)
+
+
+class RequestIds:
+    """Gives every request an id and echoes it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
+        request_id = (
+            given if given and len(given) <= 128 and given.isprintable() and given.isascii() else str(uuid.uuid4())
+        )
+        scope.setdefault("state", {})["request_id"] = request_id
+        REQUEST_ID.set(request_id)
+        logger.thread_safe_append_keys(request_id=request_id)  # for every line of this request, whoever writes it
+
+        async def with_id(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
+            await send(message)
+
+        await self._app(scope, receive, with_id)
 
 
 class HotRoutes:
