@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
+from operator import itemgetter
 
 from bucketindex.lexical import (
     ACCESS,
@@ -53,6 +54,7 @@ Place = tuple[RevisionKey, OpenSegment, int]
 """A document of a segment: its order and number."""
 Scored = tuple[float, OpenSegment, int]
 """A score, and the chunk that has it: a segment and a number."""
+_SCORE = itemgetter(0)
 Rows = tuple[OpenSegment, bytes | memoryview, Callable[[int], int]]
 """Vectors of a segment, one after another, and the number of the chunk at each place."""
 
@@ -320,14 +322,14 @@ class SegmentView:
 
     def _best(self, scored: list[Scored], limit: int) -> list[Scored]:
         """The *limit* best, ties by their order."""
-        scored.sort(key=lambda each: -each[0])
+        scored.sort(key=_SCORE, reverse=True)
         if len(scored) > limit:
             least = scored[limit - 1][0]
             behind = limit
             while behind < len(scored) and scored[behind][0] == least:
                 behind += 1
             del scored[behind:]
-        return ranked_by(scored, lambda each: each[0], lambda each: self._order(each[1], each[2]))[:limit]
+        return ranked_by(scored, _SCORE, lambda each: self._order(each[1], each[2]))[:limit]
 
     def _order(self, segment: OpenSegment, number: int) -> Order:
         document = segment.document(segment.document_of_chunk(number))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Literal
 from zlib import crc32
 
@@ -216,6 +217,7 @@ def change_of(
     )
 
 
+@lru_cache(maxsize=16_384)  # the same documents are found again and again
 def slot_of(key: DocumentKey) -> int:
     """The slot that counts the changes of a document, from 0 to SLOTS - 1.
 
