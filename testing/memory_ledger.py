@@ -28,13 +28,13 @@ class MemoryWorkLedger:
     def summary(self, tenant: str, index: str) -> WorkSummary | None:
         return self._plans.get((tenant, index))
 
-    def add(self, tenant: str, index: str, before: WorkSummary, items: Sequence[WorkRange], cursor: str | None) -> bool:
+    def add(self, tenant: str, index: str, before: WorkSummary, items: Sequence[WorkRange], after: str | None) -> bool:
         with self._lock:
             now = self._plans[tenant, index]
-            if (now.cursor, now.planned) != (before.cursor, before.planned):
+            if (now.after, now.planned) != (before.after, before.planned):
                 return False
             listed = now.listed + sum(each.listed for each in items)
-            self._plans[tenant, index] = replace(now, planned=now.planned + len(items), listed=listed, cursor=cursor)
+            self._plans[tenant, index] = replace(now, planned=now.planned + len(items), listed=listed, after=after)
             self._items[tenant, index] |= {each.number: each for each in items}
             return True
 

@@ -210,11 +210,19 @@ class MemoryRegistry(MemoryPointers, MemoryHistory, MemoryKeys):
             return gone + 1
 
     def page(
-        self, tenant: str, *, vault: str | None, prefix: str, status: Status | None, cursor: str | None, limit: int
+        self,
+        tenant: str,
+        *,
+        vault: str | None,
+        prefix: str,
+        status: Status | None,
+        cursor: str | None,
+        limit: int,
+        after: str = "",
     ) -> Page:
         with self._call("page"):
             listing = Listing(tenant, vault, prefix, status)
-            after = listing.position(cursor)
+            after = after or listing.position(cursor)
             listed = sorted(
                 (
                     head

@@ -98,13 +98,13 @@ def plan_status(deployment: Deployment, tenant: Tenant) -> Outcome:
         return (["no plan is under way"], {"planned": False})
     counts, seconds = now.counts, max(now.ended_at_s - now.begun_at_s, 0.0)
     spent = asdict(counts) | {"items": now.planned, "done": now.done, "usd": round(usd_of(now), 4)}
-    listed = "all are listed" if now.cursor is None else "listing continues"
+    listed = "all are listed" if now.after is None else "listing continues"
     lines = [
         f"{tenant.building.name}: {now.done} of {now.planned} items done, {now.listed} documents listed, {listed}",
         f"{counts.documents} documents, {counts.chunks} chunks, {counts.embedded} texts embedded in {seconds:.0f} s",
         f"functions worked {counts.milliseconds / 1_000:.0f} s: about ${usd_of(now):.2f} by list price, without models",
     ]
-    return (lines, {"planned": True, "index": tenant.building.name, "listed_all": now.cursor is None, **spent})
+    return (lines, {"planned": True, "index": tenant.building.name, "listed_all": now.after is None, **spent})
 
 
 def roll_back(deployment: Deployment, tenant: Tenant) -> Outcome:

@@ -55,7 +55,7 @@ def test_of_two_workers_that_list_one_adds_its_items(ledger: WorkLedger, tenant:
 
     assert (first, second, third) == (True, False, True)
     now = summary(ledger, tenant)
-    assert (now.planned, now.listed, now.cursor) == (3, 300, None)
+    assert (now.planned, now.listed, now.after) == (3, 300, None)
     assert list(ledger.left(tenant, INDEX)) == [0, 1, 2]
 
 

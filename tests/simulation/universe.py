@@ -67,6 +67,7 @@ PROMPTER = JinjaPrompter()  # it compiles a template once
 MEMORY = (Path("/dev/shm"),)  # noqa: S108 - folders of our own are made there, where a write costs no disk
 PART_CHARACTERS = 900  # a document of three pages has parts, which go from worker to worker
 MAX_ACTORS = 6
+SHARD_CHUNKS = 3
 TURNS = 4  # of so many turns one is a step of a user, the others are those of actors
 WEATHERS = (
     Weather(),
@@ -87,6 +88,17 @@ class Environment:
     app: App
     folder: Path
     is_busy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """What answers for shards."""
+
+    index: BucketChunkIndex
+
+    def answer(self, request: Any, deadline: Any) -> Any:
+        """The answer of one shard."""
+        return self.index.answer_shard(request, deadline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +132,7 @@ class Universe:
         self.choices = Choices(seed, choices)
         self.scheduler = functions.scheduler = Scheduler(self.choices, random.choice(WEATHERS))
         self.on_bucket = seed % 4 == 3  # the real index, which costs twice as much
+        self.on_shards = seed % 8 == 7  # the real index by shards, of which some are slow or lost
         self.is_hot = random.random() < 0.4
         self.focus = seed // 4 % 4
         self.moments: list[Moment] = []
@@ -130,6 +143,7 @@ class Universe:
         self.folder = Path(tempfile.mkdtemp(prefix="simulation-", dir=next(filter(Path.is_dir, MEMORY), None)))
         self.words = self.sequence = 0
         self.broken: Violation | None = None
+        self.shards: Simulated | None = None
         self.environments: list[Environment] = []
         self.searches = 0
         self._services()
@@ -198,11 +212,22 @@ class Universe:
         given = {**self.ports, "metrics": MemoryMetrics(), "index_folder": folder}
         if self.on_bucket:
             state, manifests = self.ports["state"], self.ports["manifests"]
-            index = BucketChunkIndex(state, manifests, folder, max_bytes=1 << 30, merge_above=1, clock=CLOCK)
+            sharded = {"shard_chunks": SHARD_CHUNKS, "ask_shard": self._ask_shard} if self.on_shards else {}
+            index = BucketChunkIndex(state, manifests, folder, max_bytes=1 << 30, merge_above=1, clock=CLOCK, **sharded)
             given |= {"index": index, "bucket_index": index}
         made = Environment(kind, compose(ports.replace(**given)), folder)
         self.environments.append(made)
         return made
+
+    def _ask_shard(self, request: Any, deadline: Any) -> Any:
+        """Another environment answers for a shard, as JSON: late, or not at all."""
+        if self.shards is None:
+            worker = BucketChunkIndex(
+                self.ports["state"], self.ports["manifests"], self.folder / "shards", max_bytes=1 << 30, clock=CLOCK
+            )
+            broken = lambda _label, _after: DatabaseError("simulated", service="index")  # noqa: E731
+            self.shards = Simulated("shard", Worker(worker), self.scheduler, broken)
+        return json.loads(json.dumps(self.shards.answer(json.loads(json.dumps(request)), deadline)))
 
     # What happens
 

@@ -143,7 +143,7 @@ def test_a_plan_does_what_a_reindex_does_and_leaves_nothing_behind(world: World,
     assert staged[0].endswith("The staged keeper.")
     assert set(embedder.counts.values()) == {1}
     assert workers.planned.ledger.summary(TENANT, report.to_index) is None
-    assert list(world.state.entries("work/")) == []
+    assert list(world.state.entries(f"index/{TENANT}/{report.to_index}/work/")) == []
 
 
 def test_however_a_worker_dies_ledger_index_and_registry_agree(embedder: CountedEmbedder) -> None:

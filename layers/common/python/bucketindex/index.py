@@ -34,7 +34,7 @@ from bucketindex.rows import RevisionKey, StoredChunk, rows_in_order
 from bucketindex.segment import OpenSegment
 from bucketindex.segment_view import Place, SegmentView
 from bucketindex.segment_writer import written_segment
-from bucketindex.shards import FAN_OUT_CHUNKS, AskShard, ShardedView, shard_of
+from bucketindex.shards import FAN_OUT_CHUNKS, AskShard, ShardedView, one_shard
 from bucketindex.vectors import sign_bytes
 from bucketindex.views import LayeredView, Views
 from ragdrop.domain.chunks import (
@@ -286,7 +286,7 @@ class BucketChunkIndex:
         names = {each.name for each in those}
         applied = view.manifest.sequence
         if isinstance(view, ShardedView):
-            view = self._views.part(index, shard_of(view.manifest, names), deadline)
+            view = self._views.part(index, one_shard(view.manifest, names), deadline)
         segments = [each for each in view.segments if each.name in names]
         if len(segments) < len(names):
             return False

@@ -80,7 +80,7 @@ def shards_of(manifest: Manifest, chunks: int, size_bytes: int | None = None) ->
     return [_with_removals(each, manifest) for each in shards]
 
 
-def shard_of(manifest: Manifest, names: Collection[str]) -> Manifest:
+def one_shard(manifest: Manifest, names: Collection[str]) -> Manifest:
     """Some segments of an index, as one shard."""
     return _with_removals(Manifest(0, tuple(each for each in manifest.segments if each.name in names)), manifest)
 

@@ -62,6 +62,7 @@ class ReconcileBatch:
     merge_segments: MergeSegments
     calibrate: Callable[[str, Deadline], None]
     work: Callable[[WorkRequest, str, Deadline], bool]
+    work_retry_s: int = WORK_RETRY_S
 
     def __call__(self, deliveries: Sequence[Delivery], deadline: Deadline) -> list[Delivery]:
         """Reconcile all keys of a batch; the deliveries that failed and must come again.
@@ -162,7 +163,7 @@ class ReconcileBatch:
             try:
                 if self.work(delivery.work, f"{delivery.message_id}:{delivery.receives}", deadline):
                     continue
-                delay_s = WORK_RETRY_S  # another worker has it, or died with it
+                delay_s = self.work_retry_s  # another worker has it, or died with it
             except DependencyError as exc:
                 logger.warning("an item of a plan failed", extra={"tenant": delivery.work.tenant, "code": exc.code})
                 delay_s = 0

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Head, searched_revisions
+from ragdrop.domain.documents import Head, Page, searched_revisions
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.tenants import ActiveIndex, Tenant
 from ragdrop.errors import DatabaseError, DeadlineError
@@ -30,8 +30,8 @@ from ragdrop.ports.work_ledger import WorkCounts, WorkLedger, WorkRange, WorkSum
 
 logger = logging.getLogger(__name__)
 
-ITEM_DOCUMENTS = 100  # of an item: a page of the listing
-PAGES = 20  # that are added to the ledger at once
+ITEM_DOCUMENTS = 100  # of an item
+ITEMS_AT_ONCE = 20  # of one page of the listing, which is as dear for a hundred documents as for thousands
 TOGETHER = 20  # documents of an item that are read and written together
 JOURNALED = 64  # texts that are embedded together: at most so many are embedded again after a crash
 LEASE_S = 360.0  # of an item: longer than a function runs
@@ -219,7 +219,7 @@ class PlannedReindex:
         return not (depth.waiting or depth.in_flight or depth.delayed)
 
     def _send_again(self, name: str, building: str, now: WorkSummary) -> None:
-        if now.cursor is not None:
+        if now.after is not None:
             self.queue.work([WorkRequest(name, building)])
         self.queue.work([WorkRequest(name, building, number) for number in self.ledger.left(name, building)])
 
@@ -252,31 +252,33 @@ class PlannedReindex:
         begun = self.ledger.summary(name, building)
         if begun is None:
             return
-        last = range(max(0, begun.planned - PAGES), begun.planned)  # a worker that died may not have sent them
+        last = range(max(0, begun.planned - ITEMS_AT_ONCE), begun.planned)  # a worker that died may not have sent them
         self.queue.work([WorkRequest(name, building, number) for number in last])
         before: WorkSummary | None = begun
-        while before is not None and before.cursor is not None:
+        while before is not None and before.after is not None:
             if deadline.remaining_s() < RESERVE_S:
                 self.queue.work([request])
                 return
-            items, cursor = self._pages(name, before)
-            if not self.ledger.add(name, building, before, items, cursor):
+            items, after = self._ranges(name, before)
+            if not self.ledger.add(name, building, before, items, after):
                 return  # another worker lists
             self.queue.work([WorkRequest(name, building, each.number) for each in items])
             before = self.ledger.summary(name, building)
 
-    def _pages(self, name: str, before: WorkSummary) -> tuple[list[WorkRange], str | None]:
+    def _ranges(self, name: str, before: WorkSummary) -> tuple[list[WorkRange], str | None]:
+        """Some items of the documents that are in none yet, and the vault path behind which the others are."""
+        after, size = before.after or "", self.item_documents
+        page = self._page(name, after, ITEMS_AT_ONCE * size)
         items: list[WorkRange] = []
-        cursor = before.cursor
-        while len(items) < PAGES and cursor is not None:
-            page = self.reindex.registry.page(
-                name, vault=None, prefix="", status=None, cursor=cursor or None, limit=self.item_documents
-            )
-            if page.heads:
-                until = page.heads[-1].key.vault_path
-                items.append(WorkRange(before.planned + len(items), cursor, until, len(page.heads)))
-            cursor = page.cursor
-        return items, cursor
+        for first in range(0, len(page.heads), size):
+            some = page.heads[first : first + size]
+            items.append(WorkRange(before.planned + len(items), after, some[-1].key.vault_path, len(some)))
+            after = items[-1].until
+        return items, None if page.cursor is None else after
+
+    def _page(self, name: str, after: str, limit: int) -> Page:
+        registry = self.reindex.registry
+        return registry.page(name, vault=None, prefix="", status=None, cursor=None, limit=limit, after=after)
 
     def _do(
         self,
@@ -316,18 +318,16 @@ class PlannedReindex:
 
     def _heads(self, item: WorkRange, name: str) -> Iterator[list[Head]]:
         """The documents of an item as they are now, some at a time: what was added behind it is written by ingest."""
-        cursor: str | None = item.after
-        while cursor is not None:
-            page = self.reindex.registry.page(
-                name, vault=None, prefix="", status=None, cursor=cursor or None, limit=self.item_documents
-            )
+        after: str | None = item.after
+        while after is not None:
+            page = self._page(name, after, self.item_documents)
             listed = [head for head in page.heads if head.key.vault_path <= item.until]
             for first in range(0, len(listed), TOGETHER):
                 found = self.reindex.current(listed[first : first + TOGETHER])
                 yield [head for head in found if searched_revisions(head)]
-            cursor = page.cursor if len(listed) == len(page.heads) else None
+            after = listed[-1].key.vault_path if page.cursor and listed and len(listed) == len(page.heads) else None
 
 
 def _prefix(tenant: str, index: str) -> str:
-    """What the names of all journals of a plan begin with."""
-    return f"work/{tenant}/{index}/"
+    """What the names of all journals of a plan begin with: they go with the index."""
+    return f"index/{tenant}/{index}/work/"

@@ -45,9 +45,19 @@ class SearchableRegistry(Protocol):
         """The tenant's item; unless *consistent* one that may miss what was written a moment ago."""
 
     def page(
-        self, tenant: str, *, vault: str | None, prefix: str, status: Status | None, cursor: str | None, limit: int
+        self,
+        tenant: str,
+        *,
+        vault: str | None,
+        prefix: str,
+        status: Status | None,
+        cursor: str | None,
+        limit: int,
+        after: str = "",
     ) -> Page:
         """Documents by vault and path; without *status* all but the deleted.  Eventually consistent.
+
+        The page begins behind that of *cursor*, or behind the vault and path *after*.
 
         Raises InvalidParamsError: the cursor is not one that was given out.
         """

@@ -9,7 +9,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class WorkRange:
-    """An item: `listed` documents behind the cursor `after` of a listing, up to and with the vault path `until`."""
+    """An item: `listed` documents behind the vault path `after`, up to and with `until`."""
 
     number: int
     after: str
@@ -29,12 +29,12 @@ class WorkCounts:
 
 @dataclass(frozen=True, slots=True)
 class WorkSummary:
-    """How far a plan is: `cursor` is where its listing continues, None once all documents are in some item."""
+    """How far a plan is: its listing continues behind the vault path `after`; None once each document is in an item."""
 
     planned: int = 0
     done: int = 0
     listed: int = 0
-    cursor: str | None = ""
+    after: str | None = ""
     counts: WorkCounts = WorkCounts()
     begun_at_s: float = 0.0
     ended_at_s: float = 0.0
@@ -42,7 +42,7 @@ class WorkSummary:
     @property
     def is_done(self) -> bool:
         """Whether every document was listed and every item is done."""
-        return self.cursor is None and self.done == self.planned
+        return self.after is None and self.done == self.planned
 
 
 class WorkLedger(Protocol):
@@ -57,8 +57,8 @@ class WorkLedger(Protocol):
     def summary(self, tenant: str, index: str) -> WorkSummary | None:
         """How far a plan is (strongly consistent); None if there is none."""
 
-    def add(self, tenant: str, index: str, before: WorkSummary, items: Sequence[WorkRange], cursor: str | None) -> bool:
-        """Add up to 25 items and move the listing to *cursor*; False if another worker moved it since *before*."""
+    def add(self, tenant: str, index: str, before: WorkSummary, items: Sequence[WorkRange], after: str | None) -> bool:
+        """Add up to 25 items and move the listing to *after*; False if another worker moved it since *before*."""
 
     def claim(
         self, tenant: str, index: str, number: int, worker: str, *, now_s: float, until_s: float

@@ -445,11 +445,19 @@ class DynamoDbDocuments:
             self._table.delete_if(name_key(name_of(key)), "#count < :one", {":one": 1}, {"#count": "count"})
 
     def page(
-        self, tenant: str, *, vault: str | None, prefix: str, status: Status | None, cursor: str | None, limit: int
+        self,
+        tenant: str,
+        *,
+        vault: str | None,
+        prefix: str,
+        status: Status | None,
+        cursor: str | None,
+        limit: int,
+        after: str = "",
     ) -> Page:
         """Read past the documents of other vaults if a prefix has no vault."""
         listing = Listing(tenant, vault, prefix, status)
-        after = listing.position(cursor)
+        after = after or listing.position(cursor)
         streams = [
             self._stream(listing, state, shard, after, limit)
             for state in listing.statuses

@@ -12,7 +12,7 @@ from ragdrop.stores.dynamodb.items import work_pk
 from ragdrop.stores.dynamodb.table import DynamoDbTable, ItemKey, Put, Update, Write
 
 SUMMARY = "S"  # behind all numbers
-LISTED = "\0"  # as cursor: all is listed; a cursor is text without it
+LISTED = "\0"  # in place of a vault path: all is listed
 COUNTS = tuple(each.name for each in fields(WorkCounts))
 
 
@@ -26,7 +26,7 @@ class DynamoDbWorkLedger:
         zeros = dict.fromkeys(("planned", "done", "listed", *COUNTS), 0)
         key = _key(tenant, index, SUMMARY)
         self._table.put(
-            {"PK": key[0], "SK": key[1], **zeros, "cursor": "", "begun_at_s": now_s, "ended_at_s": 0.0}, only_new=True
+            {"PK": key[0], "SK": key[1], **zeros, "after": "", "begun_at_s": now_s, "ended_at_s": 0.0}, only_new=True
         )
 
     def summary(self, tenant: str, index: str) -> WorkSummary | None:
@@ -37,15 +37,15 @@ class DynamoDbWorkLedger:
             int(item["planned"]),
             int(item["done"]),
             int(item["listed"]),
-            None if item["cursor"] == LISTED else str(item["cursor"]),
+            None if item["after"] == LISTED else str(item["after"]),
             WorkCounts(**{name: int(item[name]) for name in COUNTS}),
             float(item["begun_at_s"]),
             float(item["ended_at_s"]),
         )
 
-    def add(self, tenant: str, index: str, before: WorkSummary, items: Sequence[WorkRange], cursor: str | None) -> bool:
-        changes = {"cursor": LISTED if cursor is None else cursor}
-        expected = {"cursor": LISTED if before.cursor is None else before.cursor, "planned": before.planned}
+    def add(self, tenant: str, index: str, before: WorkSummary, items: Sequence[WorkRange], after: str | None) -> bool:
+        changes = {"after": LISTED if after is None else after}
+        expected = {"after": LISTED if before.after is None else before.after, "planned": before.planned}
         added = {"planned": len(items), "listed": sum(each.listed for each in items)}
         moved: Write = (_key(tenant, index, SUMMARY), Update(changes, expected, added))
         return self._table.transact([moved, *(Put(_item(tenant, index, each)) for each in items)])
