@@ -311,3 +311,19 @@ def test_a_counter_that_is_too_high_makes_no_empty_index_a_lost_one(world: World
     world.registry.add_to_tenant(world.tenant, vault="team", documents=1, chunks=3)
 
     assert world.search("pump").fallback_level == 1
+
+
+def test_what_waits_in_a_stage_is_written_back_too(world: World) -> None:
+    world.put("team/pump.md", "The pump is red.")
+    world.put("team/pump.md", "The pump is green.", {"ragdrop-stage": "spring"})
+    world.put("team/valve.md", "The valve waits.", {"ragdrop-stage": "spring"})
+    world.index.drop(index_of(world), Deadline.after(10))
+
+    tenant = world.registry.tenant(world.tenant)
+    assert tenant is not None
+    rebuilt = world.app.operate.rebuild_index(tenant, Deadline.after(60))
+
+    assert (rebuilt.documents, rebuilt.whole) == (3, True)
+    assert world.texts("pump", vaults=("team",)) == ["The pump is red."]
+    staged = world.texts("pump valve", stage="spring", vaults=("team",))
+    assert sorted(staged) == ["The pump is green.", "The valve waits."]

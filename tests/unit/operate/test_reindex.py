@@ -312,3 +312,13 @@ def test_two_different_reindexes_of_one_tenant_are_refused(world: World) -> None
 
     assert world.app.operate.reindex.abort(TENANT) == 0
     assert tenant_of(world).building is None
+
+
+def test_a_large_tenant_gets_a_routing_value_for_each_so_many_chunks(world: World) -> None:
+    fill(world)
+    chunks = tenant_of(world).chunks
+    world.app.operate.reindex.route_chunks = chunks // 2
+
+    world.app.operate.reindex.run(TENANT, smaller_chunks(world))
+
+    assert tenant_of(world).active.routes in {2, 3}

@@ -184,6 +184,13 @@ class Settings(Tunables):
         2_000_000, whole(1, 1_000_000_000), "Chunks of a [shard](index.md#shards) of the bucket index"
     )
 
+    index_shards: int | None = setting(
+        None, whole(1, 1_024), "Shards of a new OpenSearch index ([layout](opensearch.md)); if unset 6"
+    )
+    index_route_chunks: int = setting(
+        2_000_000, whole(1_000, 1_000_000_000), "Chunks of a tenant for each of its routing values in OpenSearch"
+    )
+
     cache_size: int = setting(1_000, ENTRIES, "Cached answers of a function, checked before use; 0 = none")
     cache_ttl_s: int = setting(300, whole(0, DAY_S), "Seconds that an answer is cached")
     embedding_cache_size: int = setting(1_000, ENTRIES, "Cached vectors of questions; 0 = none, no shared ones either")

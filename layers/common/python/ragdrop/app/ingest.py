@@ -132,7 +132,12 @@ class IngestParts:
         ports = self.ports
         copy = self._copying(ports.embedder)
         return Reindex(
-            registry=ports.registry, revisions=ports.revisions, index=ports.index, copy_revision=copy, wait=ports.sleep
+            registry=ports.registry,
+            revisions=ports.revisions,
+            index=ports.index,
+            copy_revision=copy,
+            wait=ports.sleep,
+            route_chunks=ports.settings.index_route_chunks,
         )
 
     def _copying(self, embedder: Embedder) -> CopyRevision:

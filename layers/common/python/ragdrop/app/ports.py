@@ -118,7 +118,8 @@ class Ports(StoredPorts):
 
         def connect() -> ChunkIndex:
             password = _secret(self.settings.index_password) if self.settings.index_password else None
-            return connection_to(engine)(self.settings.index_url, password=password, retries=self._retries())
+            shards = {} if self.settings.index_shards is None else {"shards": self.settings.index_shards}
+            return connection_to(engine)(self.settings.index_url, password=password, retries=self._retries(), **shards)
 
         engine = self.settings.engine
         return RoutedIndex(self.bucket_index, None if engine == "bucket" else connect)

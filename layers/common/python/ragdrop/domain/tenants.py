@@ -363,6 +363,15 @@ def key_hash(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
+def routes_for(chunks: int, each: int, least: int = 1) -> int:
+    """Routing values of a tenant in an index that has shards: one for *each* so many chunks, at least *least*, to 64.
+
+    >>> routes_for(10, 2_000_000), routes_for(5_000_000, 2_000_000), routes_for(10, 2_000_000, least=4)
+    (1, 3, 4)
+    """
+    return min(64, max(least, -(-chunks // each)))
+
+
 def index_name(space: EmbeddingSpace, engine: Engine, *, build: int = 1) -> str:
     """The concrete name of an index for *space*; each reindex of a space makes the next *build*.
 

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from ragdrop.domain.chunks import ChunkRange, IndexedChunk
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Detail, Head
+from ragdrop.domain.documents import Detail, Head, searched_revisions
+from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import IndexLostError
 from ragdrop.ingest.revision_store import RevisionStore, StoredRevision
@@ -36,7 +38,7 @@ class Rebuilt:
 
 @dataclass(frozen=True, kw_only=True)
 class RebuildIndex:
-    """Writes live documents that a tenant's index does not hold back into it."""
+    """Writes live documents, and those that wait in a stage, back into a tenant's index that does not hold them."""
 
     registry: Registry
     index: ChunkIndex
@@ -76,7 +78,7 @@ class RebuildIndex:
             self.index.discard_damaged(tenant.index, deadline)
             self._report(tenant)
         written, whole = 0, True
-        for heads in self._live(tenant.name):
+        for heads in self._searched(tenant.name):
             if deadline.remaining_s() < RESERVE_S:
                 whole = False
                 break
@@ -95,11 +97,11 @@ class RebuildIndex:
             logger.warning("an index was rebuilt", extra=extra)
         return Rebuilt(fault, written, whole)
 
-    def _write(self, missing: Sequence[Head], tenant: Tenant, deadline: Deadline) -> int:
+    def _write(self, missing: Sequence[SearchedRevision], tenant: Tenant, deadline: Deadline) -> int:
         """Write documents, those of many small ones together; how many had a stored text."""
         waiting: list[IndexedChunk] = []
         written = 0
-        for _head, pieces in self.content.of(missing, tenant):
+        for pieces in self.content.of(missing, tenant):
             stored = False
             for piece in pieces:
                 stored = True
@@ -115,21 +117,27 @@ class RebuildIndex:
         self.metrics.put({"IndexLosses": 1.0})
         logger.warning("an index lost documents", extra={"tenant": tenant.name, "index": tenant.active.name})
 
-    def _missing(self, heads: Sequence[Head], tenant: Tenant, deadline: Deadline) -> list[Head]:
-        """Those whose last chunk is not in the index: what was written in part is written again."""
-        last = [
-            ChunkRange(head.key, head.live_revision or 0, head.chunk_count - 1, head.chunk_count - 1) for head in heads
+    def _missing(self, heads: Sequence[Head], tenant: Tenant, deadline: Deadline) -> list[SearchedRevision]:
+        """Revisions whose last chunk is not in the index: what was written in part is written again."""
+        places = [
+            SearchedRevision(head.key, revision, self._chunks(head, revision, tenant))
+            for head in heads
+            for revision in searched_revisions(head)
         ]
-        found = self.index.read(tenant.index, last, deadline)
-        return [head for head, chunks in zip(heads, found, strict=True) if not chunks]
+        there = [each for each in places if each.chunks]
+        last = [ChunkRange(each.key, each.revision, each.chunks - 1, each.chunks - 1) for each in there]
+        found = self.index.read(tenant.index, last, deadline) if last else []
+        return [each for each, chunks in zip(there, found, strict=True) if not chunks]
 
-    def _live(self, tenant: str) -> Iterator[list[Head]]:
+    def _chunks(self, head: Head, revision: int, tenant: Tenant) -> int:
+        """The chunks of a revision; the head counts those of the live one alone."""
+        if revision == head.live_revision:
+            return head.chunk_count
+        return self.content.revisions.chunk_count(head.key, revision, tenant.active.name) or 0
+
+    def _searched(self, tenant: str) -> Iterator[list[Head]]:
         for heads in head_pages(self.registry, tenant, size=PAGE):
-            yield [
-                head
-                for head in heads
-                if head.live_revision is not None and head.chunk_count and not head.key.is_settings
-            ]
+            yield [head for head in heads if searched_revisions(head) and not head.key.is_settings]
 
 
 AT_ONCE = 8  # documents read beside each other: each is three reads of S3 and one of the registry
@@ -139,6 +147,14 @@ CHUNKS_A_PIECE = 256
 Pieces = Iterator[list[IndexedChunk]]
 
 
+class SearchedRevision(NamedTuple):
+    """A revision that an index should hold, with its chunks."""
+
+    key: DocumentKey
+    revision: int
+    chunks: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReadContent:
     """Reads documents for an index.  Raises ObjectStoreError and DatabaseError when a service does not answer."""
@@ -146,18 +162,16 @@ class ReadContent:
     registry: Registry
     revisions: RevisionStore
 
-    def of(self, heads: Sequence[Head], tenant: Tenant) -> Iterator[tuple[Head, Pieces]]:
-        """Each head with its chunks in the tenant's active index, a few hundred at a time; none where they are gone."""
+    def of(self, places: Sequence[SearchedRevision], tenant: Tenant) -> Iterator[Pieces]:
+        """The chunks of each in the tenant's active index, a few hundred at a time; none where they are gone."""
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="ragdrop-content") as pool:
-            for window in windows(heads):
+            for window in windows(places):
                 whole = len(window) > 1
-                read = pool.map(lambda head, whole=whole: self._pieces(head, tenant, whole=whole), window)
-                yield from zip(window, read, strict=True)
+                yield from pool.map(lambda place, whole=whole: self._pieces(place, tenant, whole=whole), window)
 
-    def _pieces(self, head: Head, tenant: Tenant, *, whole: bool) -> Pieces:
-        revision = head.live_revision or 0
-        stored_revision = self.revisions.open(head.key, revision)
-        detail = self.registry.detail(head.key, revision)
+    def _pieces(self, place: SearchedRevision, tenant: Tenant, *, whole: bool) -> Pieces:
+        stored_revision = self.revisions.open(place.key, place.revision)
+        detail = self.registry.detail(place.key, place.revision)
         if stored_revision is None or detail is None:
             return iter(())
         pieces = _of_revision(stored_revision, detail, tenant.active.name)
@@ -171,22 +185,19 @@ def _of_revision(stored_revision: StoredRevision, detail: Detail, index: str) ->
         yield piece
 
 
-def windows(heads: Sequence[Head]) -> Iterator[list[Head]]:
-    """*heads* in order, as many at a time as may be read beside each other.
+def windows(places: Sequence[SearchedRevision]) -> Iterator[list[SearchedRevision]]:
+    """*places* in order, as many at a time as may be read beside each other.
 
-    >>> from ragdrop.domain.documents import Status
-    >>> from ragdrop.domain.keys import DocumentKey
-    >>> sizes = [10, 10, 5_000, 10]
-    >>> heads = [Head(DocumentKey("a", "b", str(n)), Status.INDEXED, 1, 1, chunk_count=n) for n in sizes]
-    >>> [[head.chunk_count for head in window] for window in windows(heads)]
+    >>> places = [SearchedRevision(DocumentKey("a", "b", str(size)), 1, size) for size in (10, 10, 5_000, 10)]
+    >>> [[place.chunks for place in window] for window in windows(places)]
     [[10, 10], [5000], [10]]
     """
-    window: list[Head] = []
-    for head in heads:
-        if window and sum(each.chunk_count for each in window) + head.chunk_count > MAX_CHUNKS_AT_ONCE:
+    window: list[SearchedRevision] = []
+    for place in places:
+        if window and sum(each.chunks for each in window) + place.chunks > MAX_CHUNKS_AT_ONCE:
             yield window
             window = []
-        window.append(head)
+        window.append(place)
         if len(window) == 4 * AT_ONCE:
             yield window
             window = []

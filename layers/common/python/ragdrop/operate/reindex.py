@@ -14,7 +14,7 @@ from ragdrop.domain.chunks import CandidateQuery, Filters
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Head, Heads, searched_revisions
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.tenants import ActiveIndex, Tenant, index_name
+from ragdrop.domain.tenants import ActiveIndex, Tenant, index_name, routes_for
 from ragdrop.errors import ConflictError, DatabaseError, InvalidParamsError
 from ragdrop.ingest.reconcile_rules import obsolete_before
 from ragdrop.ingest.revision_store import RevisionStore, StoredRevision
@@ -29,6 +29,7 @@ STEP_S = 300.0  # the longest that one page of documents may take
 LISTING_S = 2.0  # the listing may be a second behind, for what became live just before the reindex began
 IN_USE_S = 40.0  # a search takes 29 s at most, and a tenant's item is 6 s old at most when it begins
 PAGE = 100  # documents of a listing, which are read and written together
+ROUTE_CHUNKS = 2_000_000
 AT_ONCE = 8  # documents that are looked at at once
 
 Progress = Callable[[int, int], None]
@@ -54,7 +55,8 @@ class ReindexReport:
 class Reindex:
     """Moves tenants from one index to another: begin, copy, verify, switch; then roll back or drop the old one.
 
-    `page_size` documents, 1 to 100, are read and written together; *wait* lets seconds pass.
+    `page_size` documents, 1 to 100, are read and written together; *wait* lets seconds pass.  A tenant gets a routing
+    value for each `route_chunks`, so that a large one lies in several shards of OpenSearch.
     """
 
     registry: Registry
@@ -62,6 +64,7 @@ class Reindex:
     index: ChunkIndex
     copy_revision: CopyRevision
     page_size: int = PAGE
+    route_chunks: int = ROUTE_CHUNKS
     wait: Callable[[float], None] = time.sleep
 
     def run(
@@ -124,12 +127,8 @@ class Reindex:
                 tenant=name,
             )
         fresh = index_name(requested.space, requested.engine, build=tenant.moves + 2)
-        self._move(
-            tenant,
-            active=tenant.active,
-            building=replace(requested, name=fresh, routes=tenant.active.routes),
-            previous=None,
-        )
+        routes = routes_for(tenant.chunks, self.route_chunks, tenant.active.routes)
+        self._move(tenant, active=tenant.active, building=replace(requested, name=fresh, routes=routes), previous=None)
         return self._tenant(name)
 
     def rollback(self, name: str) -> Tenant:

@@ -22,6 +22,8 @@ SHIPPED = {"opensearch": "ragdrop_opensearch.engine:OpenSearchChunkIndex.from_ur
 def connection_to(engine: str) -> Callable[..., ChunkIndex]:
     """Return what connects to *engine*, by its entry point: a function of a URL, `password` and `retries`.
 
+    It also gets `shards` where the setting `index_shards` has a number.
+
     The password is None or a function that reads it; with `renew=True` it reads it again.
 
     Raises ConfigurationError: no installed package has the engine.
