@@ -15,9 +15,10 @@ import random
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from threading import Semaphore, Thread
+from dataclasses import dataclass
 from typing import Any, cast
+
+from greenlet import getcurrent, greenlet
 
 from benchmarks import records
 from ragdrop.domain.deadlines import Deadline
@@ -35,6 +36,7 @@ from tests.simulation.dynamodb import SimulatedDynamoDb
 EMBED_S = 0.030  # a passage in a batch, on a function with one core: benchmarks/models_function.py
 PAGE_S, WRITE_S = 0.3, 0.03  # a page of 2,000 documents from eight streams; a transaction and two batches of messages
 INVOCATION_S, VISIBLE_S = 300.0, 1_860.0  # of the ingest function and its queue, as the template has them
+POLL_S = 20.0  # a worker without a message looks again after this
 DEATHS, TWICE = 0.01, 0.002  # shares of calls that end in the middle, and of messages that are delivered twice
 INDEX = "bucket-v1-model-384-2"
 SPACE = EmbeddingSpace("model", 384)
@@ -44,49 +46,37 @@ class Killed(BaseException):
     """The worker is gone."""
 
 
-@dataclass
 class Events:
-    """Time: threads of which one runs, and the events that wake the others."""
+    """Time: workers of which one runs, and the events that wake the others."""
 
-    now_s: float = 1_800_000_000.0
-    _waiting: list[tuple[float, int, Semaphore]] = field(default_factory=list)
-    _back: Semaphore = field(default_factory=lambda: Semaphore(0))
-    _number: int = 0
+    def __init__(self) -> None:
+        self.now_s = 1_800_000_000.0
+        self._waiting: list[tuple[float, int, greenlet]] = []
+        self._number = 0
 
     def __call__(self) -> float:
         return self.now_s
 
     def start(self, work: Callable[[], None]) -> None:
-        """Let *work* begin now, in a thread of its own."""
-        turn = Semaphore(0)
-
-        def run() -> None:
-            turn.acquire()
-            try:
-                work()
-            finally:
-                self._back.release()
-
-        Thread(target=run, daemon=True).start()
-        self._wait(turn, 0.0)
+        """Let *work* begin now."""
+        self._wait(greenlet(work), 0.0)
 
     def sleep(self, seconds: float) -> None:
         """Let the others run until *seconds* are over."""
-        turn = Semaphore(0)
-        self._wait(turn, seconds)
-        self._back.release()
-        turn.acquire()
+        worker = getcurrent()
+        self._wait(worker, seconds)
+        assert worker.parent is not None
+        worker.parent.switch()
 
     def run(self, until: Callable[[], bool]) -> None:
         """Wake one after the other."""
         while self._waiting and not until():
-            self.now_s, _, turn = heapq.heappop(self._waiting)
-            turn.release()
-            self._back.acquire()
+            self.now_s, _, worker = heapq.heappop(self._waiting)
+            worker.switch()
 
-    def _wait(self, turn: Semaphore, seconds: float) -> None:
+    def _wait(self, worker: greenlet, seconds: float) -> None:
         self._number += 1
-        heapq.heappush(self._waiting, (self.now_s + seconds, self._number, turn))
+        heapq.heappush(self._waiting, (self.now_s + seconds, self._number, worker))
 
 
 class PlanQueue:
@@ -190,7 +180,7 @@ def simulated(documents: int, workers: int, *, seed: int = 1) -> dict[str, Any]:
         while not over():
             taken = queue.take()
             if taken is None:
-                events.sleep(1.0)
+                events.sleep(POLL_S)
                 continue
             request, number, receives = taken
             deadline = Deadline.after(INVOCATION_S - 5.0, clock=events)

@@ -34,6 +34,7 @@ PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "models": cost.models_table,
         "month": cost.table,
         "index-month": cost_index.table,
+        "others-month": cost_index.others_table,
     },
     "evidence/formats-outcomes.md": {"outcomes": formats_outcomes.part},
     "prompts.md": {"figures": prompts.figures, "system": prompts.system, "messages": prompts.messages},
