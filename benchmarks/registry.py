@@ -24,6 +24,7 @@ from benchmarks.peers_quality import quality_table, settings_table
 from benchmarks.peers_speed import LARGE, speed_table
 from benchmarks.push import push_table
 from benchmarks.records import BenchmarkRecord, shown
+from benchmarks.reindex_plan import plan_table
 from benchmarks.search_profile import profile_table
 from benchmarks.served import served_table
 from benchmarks.soak import soak_table
@@ -90,6 +91,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         Benchmark("verification", timed=False),
         Benchmark("poison", 40, timed=False, by_name=True),
         Benchmark("cost", 1, timed=False),
+        Benchmark("reindex_plan", 4, timed=False, options=QUICK),
     )
 }
 MEASURED_AGAIN = {LARGE, *(name for each in BENCHMARKS.values() for name in each.records)}
@@ -148,6 +150,7 @@ TABLES: Sequence[PageTable] = (
     _of("served", PERFORMANCE, "served", served_table),
     _of("search-profile", PERFORMANCE, "search_profile", profile_table),
     _results("soak", PERFORMANCE, soak_table),
+    _results("reindex-plan", "docs/evidence/scale.md", plan_table),
     PageTable("peers-quality", QUALITY_PAGE, QUALITY, lambda stored: quality_table(stored[name] for name in QUALITY)),
     PageTable("peers-settings", QUALITY_PAGE, QUALITY, lambda stored: settings_table(stored[name] for name in QUALITY)),
     PageTable("comparison", "README.md", (), comparison_table, (*QUALITY, "peers_speed", *ROWS)),

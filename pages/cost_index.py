@@ -25,7 +25,7 @@ SEARCH_S, SEARCH_S_A_CHUNK = 0.010, 0.09e-6  # of a search: three times the CPU 
 BLOCKS_A_SEARCH = 60  # at most: one for each hit
 ENVIRONMENT_H, BUSY_S, PEAK = 2.0, 0.5, 5.0  # life of an environment, a whole search, the busiest hour over the mean
 MANIFEST_UNITS = 2  # of the registry table, a strongly consistent read
-ROUNDS, HELD = 2, 2  # of a search by shards; shards that an environment comes to hold
+ROUNDS, COPIES = 2, 2  # of a search by shards; shards that an environment comes to hold
 
 # OpenSearch: nodes, an hour each, GB each; t3.small.search and m6g.large.search.
 SMALL, LARGE = (1, 0.036, 10), (1, 0.128, 20)
@@ -65,7 +65,7 @@ def bucket_month(chunks: int, questions: int) -> dict[str, float]:
     check = LISTINGS * S3_PUT + passes * reading
     begun, asked = environments(questions) * DAYS, questions * DAYS
     shards = ceil(chunks / FAN_OUT_CHUNKS)
-    calls, begun = (ROUNDS * shards, begun * HELD) if shards > 1 else (1, begun)
+    calls, begun = (ROUNDS * shards, begun * COPIES) if shards > 1 else (1, begun)
     core = chunks * CORE_BYTES
     blocks = min(asked * BLOCKS_A_SEARCH, begun * (chunks * TEXT_BYTES / BLOCK_BYTES))
     return {
