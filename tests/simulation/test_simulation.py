@@ -27,6 +27,12 @@ def test_in_some_universes_every_answer_is_true() -> None:
     assert done.returncode == 0, done.stdout[-8_000:] + done.stderr
 
 
+def test_with_slow_and_lost_shards_every_answer_is_true_or_names_what_is_missing() -> None:
+    done = simulate("--seed", "63", "--only")
+
+    assert done.returncode == 0, done.stdout[-8_000:] + done.stderr
+
+
 def test_a_planted_bug_is_found_shrunk_and_repeated_to_the_byte_by_its_seed() -> None:
     found = simulate("--mutant", PLANTED, "--ops", "100000", "--tries", "3")
     assert found.returncode == 1, found.stdout + found.stderr

@@ -67,7 +67,7 @@ PROMPTER = JinjaPrompter()  # it compiles a template once
 MEMORY = (Path("/dev/shm"),)  # noqa: S108 - folders of our own are made there, where a write costs no disk
 PART_CHARACTERS = 900  # a document of three pages has parts, which go from worker to worker
 MAX_ACTORS = 6
-SHARD_CHUNKS = 3
+SHARD_CHUNKS = 1
 TURNS = 4  # of so many turns one is a step of a user, the others are those of actors
 WEATHERS = (
     Weather(),
@@ -132,7 +132,7 @@ class Universe:
         self.choices = Choices(seed, choices)
         self.scheduler = functions.scheduler = Scheduler(self.choices, random.choice(WEATHERS))
         self.on_bucket = seed % 4 == 3  # the real index, which costs twice as much
-        self.on_shards = seed % 8 == 7  # the real index by shards, of which some are slow or lost
+        self.on_shards = seed % 32 == 31  # the real index by shards, of which some are slow or lost
         self.is_hot = random.random() < 0.4
         self.focus = seed // 4 % 4
         self.moments: list[Moment] = []
