@@ -78,7 +78,7 @@ def test_the_words_of_a_citation_are_marked_on_the_page_that_it_names(client: Te
     assert base64.b64decode(page["picture"]).startswith(b"\x89PNG")
 
 
-def test_a_span_that_goes_on_on_the_next_page_is_marked_on_both(client: TestClient) -> None:
+def test_a_span_that_continues_on_the_next_page_is_marked_on_both(client: TestClient) -> None:
     text = get(client, f"{DOCUMENT}?content=1")["text"]
     span = f"{text.index('Ann')}-{text.index('valve') + 5}"
 

@@ -20,7 +20,7 @@ MAX_SIDE = 8_000  # pixels
 MAX_PICTURE_BYTES = 3 * 1024 * 1024  # of the PNG: a response of Lambda takes 6 MB, in base64
 MAX_CHARACTERS = 200_000  # of a page whose words are looked for
 MAX_MARKS = 2_000
-ANCHOR = 8  # letters and digits that must agree before the comparison goes on behind a difference
+ANCHOR = 8  # letters and digits that must agree before the comparison continues behind a difference
 REACH = 600  # of them that one side may have and the other has not
 UNIT = 1_000_000  # device units that a page is measured in
 
@@ -101,7 +101,7 @@ def _letters(text: str, order: Sequence[int]) -> tuple[str, list[int]]:
 def aligned(text: str, shown: str) -> list[int]:
     """For each character of *text* its place in *shown*, -1 where it is not there; both have nearly the same order.
 
-    Behind a difference the comparison goes on where the next letters agree again: linear in both lengths.
+    Behind a difference the comparison continues where the next letters agree again: linear in both lengths.
 
     >>> aligned("the pump leaks", "the old pump leaks")
     [0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]
