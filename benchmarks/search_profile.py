@@ -38,7 +38,7 @@ from ragdrop import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs/evidence/search-profile.svg"
-BEFORE = "8a364e98"  # the last one whose requests all went through FastAPI, and whose keys were no tuples
+BEFORE = "9ef269d5"  # the last one whose requests all went through FastAPI, and whose keys were no tuples
 EMBEDDING_S, LIMIT = 0.005, 10
 ROUNDS, IN_TURN = 8, 40
 REST = "threads"
