@@ -80,7 +80,7 @@ def test_a_long_document_does_not_hide_the_others(engine: Engine) -> None:
 
 def test_another_tenants_revisions_are_never_given(engine: Engine) -> None:
     engine.write(engine.piece("a.md", near=axis(0)))
-    foreign = replace(engine.key("a.md"), tenant="t-other")
+    foreign = engine.key("a.md")._replace(tenant="t-other")
 
     assert engine.chunks.nearest_of(engine.ref, axis(0), [(foreign, 1)], now()) == []
     assert engine.chunks.nearest_of(engine.ref, axis(0), [], now()) == []

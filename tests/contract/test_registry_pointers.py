@@ -41,11 +41,11 @@ def paths(registry: Registry, key: DocumentKey, name: str = "grösse + 1 😀") 
 def test_a_promoted_document_is_listed_by_vault_and_path_within_its_tenant(
     registry: Registry, key: DocumentKey
 ) -> None:
-    other = replace(key, vault="alpha")
+    other = key._replace(vault="alpha")
     activated(registry, key, "critical")
     activated(registry, other, "important")
-    activated(registry, replace(key, path="plain.md"))
-    activated(registry, replace(key, tenant=new_tenant_name()), "critical")
+    activated(registry, key._replace(path="plain.md"))
+    activated(registry, key._replace(tenant=new_tenant_name()), "critical")
 
     assert registry.promoted(key.tenant, soon()) == [Promoted(other, "important"), Promoted(key, "critical")]
 
@@ -109,7 +109,7 @@ def test_a_pointer_of_an_older_revision_does_not_replace_a_newer_one(registry: R
 
 
 def test_of_a_deleted_or_withdrawn_document_no_pointer_stays(registry: Registry, key: DocumentKey) -> None:
-    other = replace(key, path="other/größe + 1 😀.txt")
+    other = key._replace(path="other/größe + 1 😀.txt")
     activated(registry, key, "critical")
     activated(registry, other, "critical")
     assert paths(registry, key) == (key.path, other.path)
@@ -145,7 +145,7 @@ def test_many_names_are_read_at_once_and_one_without_documents_leads_to_nothing(
     registry: Registry, key: DocumentKey
 ) -> None:
     activated(registry, key)
-    activated(registry, replace(key, path="PK.md"))
+    activated(registry, key._replace(path="PK.md"))
     names = [Name(key.tenant, key.vault, name) for name in ("grösse + 1 😀", "pk", "nothing")]
 
     found = registry.named_and_heads(names, [], soon())[0]
@@ -157,7 +157,7 @@ def test_many_names_are_read_at_once_and_one_without_documents_leads_to_nothing(
 
 def test_names_and_heads_are_read_together(registry: Registry, key: DocumentKey) -> None:
     activated(registry, key)
-    absent, name = replace(key, path="absent.md"), Name(key.tenant, key.vault, "grösse + 1 😀")
+    absent, name = key._replace(path="absent.md"), Name(key.tenant, key.vault, "grösse + 1 😀")
 
     paths_by_name, heads = registry.named_and_heads([name], [key, absent], soon())
 
@@ -167,7 +167,7 @@ def test_names_and_heads_are_read_together(registry: Registry, key: DocumentKey)
 
 
 def test_a_name_has_room_for_twenty_paths_and_a_path_that_goes_makes_room(registry: Registry, key: DocumentKey) -> None:
-    keys = [replace(key, path=f"{number:02d}/README.md") for number in range(MAX_PATHS_OF_A_NAME + 1)]
+    keys = [key._replace(path=f"{number:02d}/README.md") for number in range(MAX_PATHS_OF_A_NAME + 1)]
     for each in keys:
         activated(registry, each)
     assert paths(registry, key, "readme") == tuple(each.path for each in keys[:-1])

@@ -21,8 +21,10 @@ class ManifestViews(Views):
     def __init__(self, manifests: Any) -> None:
         super().__init__(manifests, None, clock=lambda: NOW_S)  # type: ignore[arg-type]
 
-    def _opened(self, index: IndexRef, manifest: Manifest, held: Any, deadline: Deadline) -> SegmentView:
-        del held, deadline
+    def _opened(
+        self, index: IndexRef, manifest: Manifest, earlier: Any, deadline: Deadline, *, others: bool = False
+    ) -> SegmentView:
+        del earlier, deadline, others
         return SegmentView(index, manifest, (), lexical=None, lost=Lost((), 0, None))
 
     @property
