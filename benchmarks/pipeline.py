@@ -24,6 +24,7 @@ from ragdrop.models.answerer import quoted_answer, read_by
 from ragdrop.models.splitter import SemanticSplitter
 from ragdrop.ports.indexes import ChunkIndex
 from ragdrop.ports.message_queue import Change, Delivery
+from ragdrop.ports.object_store import ObjectStore
 from testing.memory_breakers import MemoryBreakers
 from testing.memory_manifests import MemoryManifests
 from testing.memory_message_queue import MemoryMessageQueue
@@ -161,7 +162,7 @@ def pushed(collection: Collection, model: LocalEmbeddings, *, index: ChunkIndex 
         yield Pushed(app, collection, model)
 
 
-def ingest(app: App, documents: MemoryObjectStore, vault: str, sources: Sequence[CollectionDocument]) -> None:
+def ingest(app: App, documents: ObjectStore, vault: str, sources: Sequence[CollectionDocument]) -> None:
     """Put every document into *vault* and let its event arrive; ends the program where one is not indexed."""
     for first in range(0, len(sources), BATCH):
         deliveries = []

@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,7 +66,7 @@ def others(texts: Iterator[str], vault: str, truths: set[str], number: int) -> I
 _SEQUENCE = itertools.count(1)
 
 
-def set_up(place: pipeline.Pushed, key: str, settings: dict[str, object]) -> None:
+def set_up(place: pipeline.Pushed, key: str, settings: Mapping[str, Any]) -> None:
     """Put a settings file and let its event arrive."""
     place.app.ports.documents.put(key, json.dumps(settings).encode(), media_type="application/json", metadata={})
     assert not place.app.ingest.reconcile([pipeline.delivery(Change(key, f"{next(_SEQUENCE):018X}"))], pipeline.soon())

@@ -17,12 +17,12 @@ from typing import Any
 import boto3
 import pytest
 from moto import mock_aws
-from moto.core import DEFAULT_ACCOUNT_ID
 from moto.s3.models import s3_backends
 
 from ragdrop.domain.deadlines import Deadline, rfc3339
 from tests.functions.conftest import REGION, Deployment
 
+ACCOUNT = "123456789012"  # moto's
 STATE = json.loads(Path(__file__).with_name("state-0.1.0.json").read_text("utf-8"))
 
 
@@ -69,7 +69,7 @@ def _restore(objects: Any, each: dict[str, Any]) -> None:
     else:
         body = {"Body": _binary(each["Body"]), "ContentType": each["ContentType"], "Metadata": each["Metadata"]}
         objects.put_object(**place, **body)
-    stored = s3_backends[DEFAULT_ACCOUNT_ID]["aws"].buckets[each["Bucket"]].keys.getlist(each["Key"])[-1]
+    stored = s3_backends[ACCOUNT]["aws"].buckets[each["Bucket"]].keys.getlist(each["Key"])[-1]
     stored._version_id = each["VersionId"]
     stored.last_modified = datetime.fromtimestamp(each["at"], UTC).replace(tzinfo=None)
 
