@@ -11,9 +11,10 @@ from typing import Any
 import httpx
 import pytest
 from botocore.exceptions import ClientError, EventStreamError
+from fastapi import Request
 
 from ragdrop.api.apis import query_api
-from ragdrop.api.edge import create_api
+from ragdrop.api.edge import GivenSecret, create_api
 from ragdrop.api.knowledge_bases import KnowledgeBases, retrieve_router
 from ragdrop.api.shapes.knowledge_base_shapes import EVERYTHING
 from ragdrop.domain.tenants import Caller
@@ -340,7 +341,7 @@ def test_an_error_has_the_name_that_bedrock_gives_it(world: World, error: Except
     def fail(*_args: object) -> Any:
         raise error
 
-    async def caller() -> Caller:
+    async def caller(_request: Request, _secret: GivenSecret) -> Caller:
         return world.caller
 
     bases = KnowledgeBases(world.app.tenants.directory, "documents")
