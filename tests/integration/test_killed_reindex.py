@@ -20,7 +20,7 @@ import httpx
 import pytest
 
 from localstack.processes import HOST, choose_port
-from localstack.services import SHARED
+from localstack.home import SHARED
 from ragdrop.app import App, build_app
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import ChunkingPlan

@@ -212,7 +212,9 @@ class Universe:
         given = {**self.ports, "metrics": MemoryMetrics(), "index_folder": folder}
         if self.on_bucket:
             state, manifests = self.ports["state"], self.ports["manifests"]
-            sharded = {"shard_chunks": SHARD_CHUNKS, "ask_shard": self._ask_shard} if self.on_shards else {}
+            sharded: dict[str, Any] = (
+                {"shard_chunks": SHARD_CHUNKS, "ask_shard": self._ask_shard} if self.on_shards else {}
+            )
             index = BucketChunkIndex(state, manifests, folder, max_bytes=1 << 30, merge_above=1, clock=CLOCK, **sharded)
             given |= {"index": index, "bucket_index": index}
         made = Environment(kind, compose(ports.replace(**given)), folder)
