@@ -19,8 +19,8 @@ from typing import Any
 import httpx
 import pytest
 
-from localstack.processes import HOST, choose_port
 from localstack.home import SHARED
+from localstack.processes import HOST, choose_port
 from ragdrop.app import App, build_app
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import ChunkingPlan
