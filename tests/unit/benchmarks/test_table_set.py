@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.table_set import truth
-from tests.table_set.second.make import answered
+from tests.table_set.make_sets import answered
 
 TABLES = truth.tables()
 QUESTIONS = truth.questions()
@@ -73,10 +73,19 @@ def test_each_table_of_the_second_set_has_six_questions_and_four_look_alikes() -
     assert len({(SECOND[each["table"]]["vault"], each["ask"]) for each in SECOND_QUESTIONS}) == len(SECOND_QUESTIONS)
 
 
-def test_answers_of_the_second_set_recompute_from_the_rows_that_its_files_are_written_from(tmp_path: Path) -> None:
-    assert answered(tmp_path) == SECOND_QUESTIONS
+def test_the_third_set_has_twelve_tables_of_two_halves_and_a_third_of_its_questions_are_look_alikes() -> None:
+    described, questions = truth.tables(truth.THIRD), truth.questions(truth.THIRD)
+    assert Counter(table["half"] for table in described.values()) == {"tuning": 6, "final": 6}
+    assert len({(table["vault"], table["half"]) for table in described.values()}) == 4
+    assert {each["table"] for each in questions} == described.keys()
+    assert 0.3 < sum("refuse" in each for each in questions) / len(questions) < 0.4
+
+
+@pytest.mark.parametrize("of_set", [truth.SECOND, truth.THIRD], ids=["second", "third"])
+def test_answers_recompute_from_the_rows_that_the_files_are_written_from(of_set: Path, tmp_path: Path) -> None:
+    assert answered(of_set, tmp_path) == truth.questions(of_set)
     texts = [path for path in tmp_path.rglob("*") if path.suffix in {".csv", ".tsv", ".md", ".html"}]
-    stored = truth.SECOND / "files"
+    stored = of_set / "files"
     assert [
         path.name for path in texts if path.read_bytes() != (stored / path.relative_to(tmp_path)).read_bytes()
     ] == []
