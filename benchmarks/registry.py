@@ -85,6 +85,8 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         Benchmark("tables_final", 1, timed=False, command=("tables", "--final")),
         Benchmark("tables_second_tuning", 1, timed=False, command=("tables", "--set", "second")),
         Benchmark("tables_second_final", 1, timed=False, command=("tables", "--set", "second", "--final")),
+        Benchmark("tables_third_tuning", 1, timed=False, command=("tables", "--set", "third")),
+        Benchmark("tables_third_final", 1, timed=False, command=("tables", "--set", "third", "--final")),
         Benchmark("tables_large", timed=False, command=("tables", "--rows")),
         Benchmark("answers", timed=False, by_name=True),
         Benchmark("format_outcomes", timed=False),

@@ -52,6 +52,7 @@ logger = logging.getLogger(__name__)
 
 MAX_LISTED = 2_000  # documents of the vaults asked; of more only what the search found is read
 MAX_TABLES = 200  # documents whose tables one question reads
+MAX_UNFOUND = 40  # documents of the vaults asked whose tables are read where the search found nothing
 MAX_CITATIONS = 12
 SAID_BY_A_ROW = 0.75  # of a question's words: "What does the label of the mill read?" and "label of the mill"
 MAX_QUOTE_ROWS = 40  # of one citation
@@ -136,6 +137,8 @@ class AskTables:
         sheets = (each for each in listed.values() if each.key.path.lower().endswith(SHEETS))
         places = [(each.key, each.revision) for each in found.values()]
         places += [(each.key, each.revision) for each in sheets]
+        if not retrieval.documents and len(listed) <= MAX_UNFOUND:  # other words, or a language the model has not
+            places += [(each.key, each.revision) for each in listed.values()]
         tables: list[TypedTable] = []
         owners: dict[int, tuple[DocumentKey, int]] = {}
         for place in list(dict.fromkeys(places))[:MAX_TABLES]:

@@ -14,7 +14,7 @@ from ragdrop.tables.table_words import numbers_its_rows
 from ragdrop.tables.typed import TypedTable
 
 MAX_CELLS = 1_000  # that an answer names; the range says the rest
-MARGIN = 1.5  # by which the table that answers must fit better than those of other documents
+MARGIN = 0.9  # by which the table that answers must fit better than those of other documents
 MAX_LISTED = 50  # texts of a list that the value holds; `rows` has all
 
 
@@ -159,5 +159,11 @@ def _value(result: PlanResult) -> str:
         return ", ".join(f"{name}: {shown_number(number, result.unit)}" for name, number in result.groups[:MAX_LISTED])
     if result.texts:
         more = len(result.texts) - MAX_LISTED
+        if (
+            len(result.texts) == 1
+            and result.number is not None
+            and shown_number(result.number, result.unit) not in result.texts
+        ):
+            return f"{result.texts[0]}: {shown_number(result.number, result.unit)}"
         return ", ".join(result.texts[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
     return shown_number(result.number or Decimal(0), result.unit)

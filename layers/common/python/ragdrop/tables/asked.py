@@ -13,10 +13,12 @@ from ragdrop.tables.plans import Operation
 from ragdrop.tables.vocabulary import (
     ADJECTIVES,
     COMPARATIVES,
+    ENGLISH,
     GERMAN,
     LOWER,
     NEGATIONS,
     SUPERLATIVES,
+    WON,
     Root,
     asked_concepts,
     asked_words,
@@ -65,7 +67,7 @@ _FOLDS: tuple[tuple[re.Pattern[str], Operation | str], ...] = tuple(
     )
 )
 _DIFFERENCE = re.compile(
-    r"(?<!\S)(?:the )?(?:difference(?=(?: \w+){0,6} between )|(?:differenz|unterschied)(?=.* zwischen )"
+    r"(?<!\S)(?:the )?(?:difference(?=(?: \w+){0,6} between )|(?:differenz|unterschied)(?=.* (?:zwischen|und) )"
     r"|how much (?:more|less|higher|lower|longer|shorter|cheaper|heavier)|how many (?:more|fewer)"
     r"|wie viel mehr|wie viel weniger|compared (?:to|with))(?!\S)"
 )
@@ -144,6 +146,7 @@ class Asked:
     superlative: tuple[bool, tuple[str, ...]] | None = None  # whether the least, and which concepts
     superlative_end: int = 0
     said_most: bool = False
+    said_often: bool = False
     first: int | None = None
     periods: tuple[Period, ...] = ()
     bounds: tuple[Bound, ...] = ()
@@ -153,6 +156,7 @@ class Asked:
     concepts: tuple[str, ...] = ()  # of `how long`, `who` and the like
     wants: str = "what"
     upper: frozenset[int] = frozenset()  # words in capitals, such as IT
+    glossed: frozenset[int] = frozenset()  # words in brackets, which say again what stands before them
     today: date = date(2000, 1, 1)
     root: Root = english_root
 
@@ -390,7 +394,8 @@ def read_question(question: str, today: date) -> Asked | None:
     """
     words = asked_words(question)
     text = " ".join(words)
-    root = german_root if not GERMAN.isdisjoint(words) else english_root
+    is_german = not GERMAN.isdisjoint(words) or (words[:1] == ["was"] and ENGLISH.isdisjoint(words))
+    root = german_root if is_german else english_root
     if not words or (NO_GERMAN_TABLE if root is german_root else NO_TABLE).match(text):
         return None
     reader = _Reader(words, today)
@@ -402,15 +407,16 @@ def read_question(question: str, today: date) -> Asked | None:
     fold, fold_end = "", 0
     for pattern, name in _FOLDS:
         for match in pattern.finditer(text):
-            place = reader.take(match) if not fold or (name == "sum" and fold != "sum") else None
+            is_mean = fold == "count" and name == "mean"
+            place = reader.take(match) if not fold or name == "sum" or is_mean else None
             if place is not None:
-                fold, fold_end = fold or name, fold_end or place[1]
+                fold, fold_end = name if is_mean else fold or name, fold_end or place[1]
     first = _first(reader)
     superlative, said_most, superlative_end = _superlative(reader, folded=bool(fold))
     if superlative is None and first and not {"top", "bottom"}.isdisjoint(words):
         superlative = "bottom" in words, ()
     group = next((found for found in _GROUP.finditer(text) if reader.used.isdisjoint(range(*reader.span(found)))), None)
-    negated = frozenset(at for at, word in enumerate(words) if word in NEGATIONS)
+    negated = frozenset(at for at, word in enumerate(words) if word in NEGATIONS or word.endswith("n't"))
     reader.used.update(negated)
     return Asked(
         tuple(words),
@@ -421,6 +427,7 @@ def read_question(question: str, today: date) -> Asked | None:
         superlative,
         superlative_end,
         said_most,
+        bool(superlative_end) and words[superlative_end - 1].startswith(("häufig", "öft")),
         first,
         tuple(periods),
         tuple(bounds),
@@ -430,6 +437,7 @@ def read_question(question: str, today: date) -> Asked | None:
         asked_concepts(text),
         wants_of(words),
         _in_capitals(question, len(words)),
+        _in_brackets(question),
         today,
         root,
     )
@@ -438,8 +446,15 @@ def read_question(question: str, today: date) -> Asked | None:
 def _in_capitals(question: str, count: int) -> frozenset[int]:
     """The words of a question that alone are in capitals."""
     said = asked_words(question, folded=False)
-    found = frozenset(at for at, word in enumerate(said) if len(word) > 1 and word.isupper() and word.isalpha())
+    found = frozenset(
+        at for at, word in enumerate(said) if word.isupper() and word.isalpha() and word not in {"I", "A"}
+    )
     return found if len(said) == count and len(found) < count else frozenset()
+
+
+def _in_brackets(question: str) -> frozenset[int]:
+    spans = ((len(asked_words(question[: found.start()])), found[0]) for found in re.finditer(r"\([^()]*\)", question))
+    return frozenset(at for start, said in spans for at in range(start, start + len(asked_words(said))))
 
 
 _COUNTED = NUMBER_WORDS | {"zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "zehn": 10}
@@ -478,8 +493,15 @@ def _superlative(reader: _Reader, *, folded: bool) -> tuple[tuple[bool, tuple[st
         if word in {"most", "least"} and behind in ADJECTIVES:
             reader.used.add(at + 1)
             return (least, (ADJECTIVES[behind],)), False, at + 2
-        return (least, tuple(concepts.split())), word in {"most", "least", "fewest", "meisten", "wenigsten"}, at + 1
+        return (
+            (least, tuple(concepts.split())),
+            word in {"most", "least", "fewest", "meisten", "wenigsten"} or word.startswith(("häufig", "öft")),
+            at + 1,
+        )
     for at, word in enumerate(reader.words):
+        if word in WON and at not in reader.used and not folded:
+            reader.used.add(at)
+            return (True, ("rank",)), False, at + 1
         is_adverb = at + 1 == len(reader.words) or not {"when", "wann"}.isdisjoint(reader.words)
         if word in _FIRST_OR_LAST and at not in reader.used and is_adverb and not folded:
             reader.used.add(at)

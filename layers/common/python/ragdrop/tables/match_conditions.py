@@ -259,9 +259,18 @@ class ConditionMatcher(WordMatcher):
         if first.month is not None and first.month not in self.vocabulary.months:
             return False
         is_titled = first.year is not None or first.month is not None
-        has_date = any(column.kind == "date" for column in self.table.columns)
+        has_date = any(self._is_within(at, first) for at, each in enumerate(self.table.columns) if each.kind == "date")
         self.found.score += 2.0 * (is_titled and not has_date)
         return is_titled and not has_date
+
+    def _is_within(self, at: int, moment: Moment) -> bool:
+        """Whether half of the dates of a column are of the period that the table's name states."""
+        keys = [*map(self.table.columns[at].keys.__getitem__, self.table.rows[:1_000])]
+        year = moment.year or min(self.vocabulary.years, default=0)
+        if not year:
+            return True
+        low, high = days_between(*replace(moment, day=None).days(year))
+        return 2 * sum(low <= key <= high for key in keys) >= len(keys)
 
     def _of_period(self, period: Period) -> list[RowFilter]:
         """What a period may be compared with: a column of dates, of years or of names of months, or a header."""
@@ -371,7 +380,12 @@ class ConditionMatcher(WordMatcher):
         says = any(says_verb(column.name) for column in self.table.columns)
         if each in ENDS and not says:
             return True
-        if at in found.used or self._is_filler(at) or len(word) < 2 or each in self._nouns():
+        if (
+            at in found.used
+            or self._is_filler(at)
+            or (len(word) < 2 and not word.isdigit() and at not in self.asked.upper)
+            or each in self._nouns()
+        ):
             return not (word.endswith("ed") and self.asked.wants == "when" and at not in found.used)
         if self._names_documents(at):
             return True

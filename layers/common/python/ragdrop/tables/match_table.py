@@ -6,18 +6,17 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from groundcheck.sentences import STOP_WORDS
 from ragdrop.tables.asked import Asked
 from ragdrop.tables.cell_values import unit_name
-from ragdrop.tables.match_conditions import ConditionMatcher
+from ragdrop.tables.match_extremes import FOLDS, ExtremeMatcher
 from ragdrop.tables.match_words import WHICH
 from ragdrop.tables.plans import Operation, Part, Plan, Refusal, RefusedPlanError, RowFilter
-from ragdrop.tables.table_words import NUMBERS, comes_and_goes, has_repeats, is_additive, is_year
+from ragdrop.tables.table_words import NOT_SUMMED, NUMBERS, has_repeats, is_additive, is_year
 from ragdrop.tables.typed import TypedTable
-from ragdrop.tables.vocabulary import AUXILIARIES, BORN, PAYS, RANKED
+from ragdrop.tables.vocabulary import AUXILIARIES, PAYS, PRICES
 
-_RANKS = frozenset({"year", "jahr", "number", "rank", "place", "pos", "position"})
-_FOLDS = frozenset({"sum", "mean", "median"})
+LISTS = frozenset({"and", "or", "und", "oder", "plus", "both", "between", "zwischen", "versus", "vs", "nor", "to"})
+MAX_COMBINED = 64  # ways to read its conditions
 MAX_PLANS = 24  # that one question may mean in one table
 
 
@@ -60,7 +59,7 @@ def fixed_conditions(asked: Asked, table: TypedTable) -> tuple[list[list[RowFilt
     return [options for _, options in reader.found.filters[before:] if options], words
 
 
-class _Matcher(ConditionMatcher):
+class _Matcher(ExtremeMatcher):
     """Makes the plans that one question may mean in one table."""
 
     unknown = 0  # words that have no place in the table
@@ -74,7 +73,8 @@ class _Matcher(ConditionMatcher):
         if self.unknown:
             raise RefusedPlanError("no_value" if found.named or found.filters else "no_column")
         self._periods()
-        if not (found.named or found.filters or found.score >= 2):
+        is_superlative = bool(found.measures) and self.asked.superlative is not None and self.asked.superlative[1]
+        if not (found.named or found.filters or found.score >= 2 or is_superlative):
             raise RefusedPlanError("no_column")
         plans = list(itertools.islice((plan for plan in self._plans() if self._uses_all(plan)), MAX_PLANS))
         if not plans:
@@ -94,7 +94,8 @@ class _Matcher(ConditionMatcher):
         self._equalities()
         self._empties()
         self._parts_of_values()
-        return [at for at in range(len(self.asked.words)) if not self._is_small(at)]
+        self._meanings()
+        return [at for at in range(len(self.asked.words)) if not self._is_small(at) and not self._is_verb_of_value(at)]
 
     def unknown_words(self) -> list[str]:
         """The words that carry meaning and have no place in the table."""
@@ -130,7 +131,8 @@ class _Matcher(ConditionMatcher):
             | self.vocabulary.numbered
             | (dates if plan.operation == "count" or is_list else set())
         )
-        if self.asked.first is not None and plan.first != self.asked.first:
+        is_ordered = plan.order is not None or plan.group is not None or plan.operation == "list"
+        if self.asked.first is not None and not (plan.first == self.asked.first and is_ordered):
             return False
         return all(not needed.isdisjoint(read | free) for needed in self.found.needs)
 
@@ -142,24 +144,35 @@ class _Matcher(ConditionMatcher):
         named = {each.column for each in self.found.named}
         filters = [[each for each in options if each.column in named] or options for options in filters]
         filters += self._booleans() + self._filled()
-        for chosen in itertools.product(*filters):
+        combined = list(itertools.islice(itertools.product(*self._without_glossed(filters)), MAX_COMBINED))
+        apart = max((len({each.column for each in chosen}) for chosen in combined), default=0)
+        for chosen in combined:
+            if len({each.column for each in chosen}) < apart:
+                continue  # of two teams one is at home, the other its guest
             if self.asked.difference or self._is_between(chosen):
                 yield from self._differences(chosen)
             else:
-                yield from self._of_filters(_joined(chosen))
+                yield from self._of_filters(_joined(chosen, are_listed=not LISTS.isdisjoint(self.asked.words)))
+
+    def _without_glossed(self, filters: list[list[RowFilter]]) -> list[list[RowFilter]]:
+        """Conditions but for those that words in brackets say again: `did not finish (DNF)`."""
+        glossed = {
+            each.column for start, options in self.found.filters for each in options if start in self.asked.glossed
+        }
+        said = [each for start, options in self.found.filters for each in options if start in self.asked.glossed]
+        kept = [[each for each in options if each.column not in glossed or each in said] for options in filters]
+        return [options for options in kept if options]
 
     def _booleans(self) -> list[list[RowFilter]]:
         """Columns of yes and no that are named: they are conditions."""
-        found = []
+        found: dict[int, RowFilter] = {}
         for each in self.found.named:
             column = self.table.columns[each.column]
             if column.kind == "boolean":
-                no = self._is_negated(each.start)
-                keys = frozenset({1})
-                found.append(
-                    [RowFilter(each.column, f"{column.name} is {'not yes' if no else 'yes'}", keys, negated=no)]
-                )
-        return found
+                no = self._is_negated(each.start) or (each.column in found and found[each.column].negated)
+                said = f"{column.name} is {'not yes' if no else 'yes'}"
+                found[each.column] = RowFilter(each.column, said, frozenset({1}), negated=no)
+        return [[each] for each in found.values()]
 
     def _filled(self) -> list[list[RowFilter]]:
         """Columns of dates with empty cells that say what was done: `returned` books have a date there."""
@@ -168,7 +181,12 @@ class _Matcher(ConditionMatcher):
         found = []
         for each in self.found.named:
             column = self.table.columns[each.column]
-            is_asked = asked.wants == "when" or "date" in asked.concepts or asked.words[each.start - 1] in WHICH
+            is_asked = (
+                asked.wants == "when"
+                or asked.superlative is not None
+                or "date" in asked.concepts
+                or asked.words[each.start - 1] in WHICH
+            )
             if column.kind == "date" and not is_asked and each.column not in filtered and column.missing in column.keys:
                 said = f"{column.name} is not empty"
                 found.append([RowFilter(each.column, said, frozenset({column.missing}), negated=True)])
@@ -196,7 +214,7 @@ class _Matcher(ConditionMatcher):
         one, other = pairs[0]
         rest = tuple(each for each in chosen if each not in pairs[0])
         counted = self.asked.fold == "count" and not self._has_measure()
-        fold: Operation = "count" if counted else self.asked.fold if self.asked.fold in _FOLDS else "sum"  # type: ignore[assignment]
+        fold: Operation = "count" if counted else self.asked.fold if self.asked.fold in FOLDS else "sum"  # type: ignore[assignment]
         for column in self._measures() if fold != "count" else [None]:
             yield Plan(fold, (*rest, one), column, minus=(*rest, other))
 
@@ -209,21 +227,31 @@ class _Matcher(ConditionMatcher):
             yield from self._extremes(filters)
         elif asked.fold in {"count", "distinct"}:
             yield from self._counts(filters)
-        elif asked.fold in _FOLDS and self._folds_a_text():
+        elif asked.fold in FOLDS and self._folds_a_text():
             raise RefusedPlanError("no_value")
-        elif asked.fold in _FOLDS:
+        elif asked.fold in FOLDS:
             yield from (Plan(asked.fold, filters, column) for column in self._measures())  # type: ignore[arg-type]
         elif asked.wants == "how much" and self._is_of_things():
             raise RefusedPlanError("no_column")
         elif asked.wants == "how much" or (asked.wants == "what" and not PAYS.isdisjoint(asked.stems)):
-            yield from (Plan("sum", filters, column) for column in self._measures())
+            yield from (self._amount(filters, column) for column in self._measures())
         else:
             yield from self._lists(filters)
+
+    def _amount(self, filters: tuple[RowFilter, ...], at: int) -> Plan:
+        """How much there is of a column in the rows: a sum, or the one value of what does not add up."""
+        parts = [each.keys or () for each in filters if each.column == self.table.label and " has " in each.said]
+        is_price = not PRICES.isdisjoint(self.vocabulary.headers[at])
+        if is_price and any(len(keys) > 1 for keys in parts):
+            raise RefusedPlanError("ambiguous")  # which of the things with this word
+        return Plan("list" if self.table.columns[at].unit in NOT_SUMMED else "sum", filters, at)
 
     def _folds_a_text(self) -> bool:
         """Whether the header right behind the fold is of texts: what was meant has no numbers."""
         behind = [each.column for each in self.found.named if 0 <= each.start - self.asked.fold_end <= 1]
-        return bool(behind) and all(self.table.columns[at].kind == "text" for at in behind)
+        is_number_of = not {"number", "anzahl"}.isdisjoint(self.asked.words[: self.asked.fold_end])
+        rows = set() if is_number_of else {self.table.label, self.table.naming, self._first_text()}
+        return bool(behind) and all(self.table.columns[at].kind == "text" and at not in rows for at in behind)
 
     def _group(self) -> tuple[int, Part] | None:
         at = self.asked.group_at
@@ -236,7 +264,7 @@ class _Matcher(ConditionMatcher):
             return None  # `price per litre` is a header
         columns = self.table.columns
         groups = [at for at in named if columns[at].kind not in NUMBERS or is_year(columns[at])]
-        if groups and columns[groups[0]].distinct == len(self.table.rows) and self.asked.fold in _FOLDS:
+        if groups and columns[groups[0]].distinct == len(self.table.rows) and self.asked.fold in FOLDS:
             return None  # each row is a group
         return (groups[0], "") if groups else None
 
@@ -246,100 +274,9 @@ class _Matcher(ConditionMatcher):
         if by and asked.fold in {"mean", "median"}:
             raise RefusedPlanError("ambiguous")  # of all rows of a month, or of the months' sums
         counted = asked.fold == "count" and not any(each != group for each in self._counted())
-        operation: Operation = "count" if counted else asked.fold if asked.fold in _FOLDS else "sum"  # type: ignore[assignment]
+        operation: Operation = "count" if counted else asked.fold if asked.fold in FOLDS else "sum"  # type: ignore[assignment]
         for column in [None] if counted else self._measures(but=group):
             yield Plan(operation, filters, column, group=group, by=by)
-
-    def _extremes(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
-        asked, table = self.asked, self.table
-        least, concepts = asked.superlative or (False, ())
-        filtered = {each.column for each in filters}
-        requested = [each for each in self._requested() if each not in filtered]
-        requested = requested or self._by_concept()[:1]
-        counted = [each.column for each in self.found.named if each.start == asked.superlative_end]
-        groups = [at for at in requested if at not in counted] or requested
-        repeats = [at for at in groups if table.columns[at].distinct < len(table.rows)]
-        first = asked.first or 1
-        behind = asked.words[asked.superlative_end : asked.superlative_end + 1]
-        is_noun = asked.superlative_end in self.found.used and asked.stems[asked.superlative_end] not in PAYS
-        is_noun = is_noun and all(table.columns[at].kind == "text" for at in counted)
-        is_counted = bool(behind) and (behind[0] in {"often", "frequently"} or is_noun)
-        if asked.said_most and repeats and is_counted and not self._has_measure():
-            yield Plan("count", filters, group=repeats[0], first=first, ascending=least)
-            return
-        for measure in self._ordered_by(concepts):
-            if (concepts == ("money",) or asked.said_most) and comes_and_goes(table, measure):
-                raise RefusedPlanError("ambiguous")
-            said = asked.words[asked.superlative_end - 1]
-            if said in {"best", "worst"} and not RANKED.isdisjoint(self.vocabulary.spoken[measure]):
-                raise RefusedPlanError("ambiguous")
-            is_born = concepts == ("age",) and is_year(table.columns[measure])
-            if is_born or (concepts, table.columns[measure].kind) in {(("age",), "date"), (("speed",), "duration")}:
-                least = not least
-            names = [at for at in requested if at != measure]
-            if self.part is not None and is_additive(table, measure):
-                yield Plan("sum", filters, measure, group=self.part[0], by=self.part[1], first=first, ascending=least)
-            elif asked.fold in _FOLDS and names:
-                operation: Operation = asked.fold  # type: ignore[assignment]
-                yield Plan(operation, filters, measure, group=names[0], first=first, ascending=least)
-            elif asked.said_most and repeats and table.columns[repeats[0]].kind == "text":
-                yield Plan("sum", filters, measure, group=repeats[0], first=first, ascending=least)
-            elif asked.first is None and self._asks_value(measure, names):
-                yield Plan("min" if least else "max", filters, measure)
-            else:
-                yield Plan("list", filters, self._shown(names, measure), order=measure, ascending=least, first=first)
-
-    def _ordered_by(self, concepts: tuple[str, ...]) -> list[int]:
-        """The columns that a superlative may mean."""
-        order = [at for name in concepts for at in self.vocabulary.of_concept(name)]
-        instead = {"age": "date", "speed": "duration"}.get(" ".join(concepts))
-        order = order or (self.vocabulary.of_concept(instead) if instead else [])
-        if concepts == ("age",) and self.table.label in self.vocabulary.of_concept("person"):
-            order = [at for at in order if not BORN.isdisjoint(self.vocabulary.spoken[at])]
-        if concepts == ("age",) and not order:
-            order = [at for at in self.vocabulary.numeric if is_year(self.table.columns[at])]
-        order = order or [at for at in self.vocabulary.numeric if self._is_named_in(at, concepts)]
-        if concepts and not order:
-            raise RefusedPlanError("no_column")
-        named = [
-            each.column for each in self.found.named if each.column in self.vocabulary.numeric or each.column in order
-        ]
-        both = [at for at in order if at in named]
-        options = list(dict.fromkeys(both or order or named or self._measures()))
-        words = (
-            ("min", "low", "lowest")
-            if self.asked.superlative and self.asked.superlative[0]
-            else ("max", "high", "highest")
-        )
-        totals = [at for at in options if "total" in self.vocabulary.headers[at]]
-        if len(options) > 1 and len(totals) == 1 and not named:
-            return totals
-        own = [at for at in options if not set(words).isdisjoint(self.vocabulary.headers[at])]
-        return own if len(own) == 1 else options
-
-    def _asks_value(self, measure: int, names: list[int]) -> bool:
-        """Whether a superlative asks for the number itself, not for what has it."""
-        asked = self.asked
-        is_bare = asked.superlative is not None and not asked.superlative[1]
-        ends = range(asked.superlative_end, asked.superlative_end + (3 if is_bare else 1))
-        is_next = any(
-            each.column == measure and (each.start in ends or asked.words[each.start - 1] == "in")
-            for each in self.found.named
-        )
-        by_concept = any(measure in self.vocabulary.of_concept(name) for name in asked.concepts)
-        before = [each for each in self.found.named if each.column in names and each.end < asked.superlative_end]
-        if before and not self._is_worded():
-            return False  # `dish with the most calories`
-        is_subject = asked.superlative_end == 3 and asked.words[0] == "what" and asked.words[1] not in STOP_WORDS
-        asks = not is_subject and (is_next or (is_bare and not names))  # `what sold best` is a thing
-        return by_concept or asked.wants == "how much" or (asked.wants == "what" and asks)
-
-    def _shown(self, requested: Sequence[int], measure: int) -> int | None:
-        by_concept = [at for at in self._by_concept() if at != measure]
-        if self.asked.wants == "who" and not (by_concept or requested):
-            raise RefusedPlanError("no_column")
-        first = requested[:1] if self.asked.wants == "who" else by_concept[:1]
-        return next(iter([*first, *by_concept, *requested]), self.table.naming)
 
     def _counted(self) -> list[int]:
         """The columns of numbers right behind `how many`."""
@@ -383,11 +320,11 @@ class _Matcher(ConditionMatcher):
             yield from (Plan("distinct", filters, column) for column in others[:1])
 
     def _how_many_of(self, filtered: set[int]) -> list[int]:
-        """Of `how many rolls were sold on friday`, the numbers that are named or meant, or of how much there is."""
+        """Of `how many rolls were sold on friday`, the numbers that are named, or of how much there is."""
         numeric = sorted(self.vocabulary.numeric - filtered)
         named = [each.column for each in self.found.named if each.column in numeric]
-        meant = [at for at in numeric if at in self.found.measures and self.table.columns[at].kind == "number"]
-        return named or meant or [at for at in self.vocabulary.of_concept("quantity") if at in numeric]
+        counts = [at for at in self.found.measures if at in numeric and not self.table.columns[at].unit]
+        return named or counts or [at for at in self.vocabulary.of_concept("quantity") if at in numeric]
 
     def _is_titled_by(self, at: int) -> bool:
         """Whether the table's name has a column's header: then its rows are what the header says."""
@@ -428,7 +365,8 @@ class _Matcher(ConditionMatcher):
             people = [at for at in by_concept if table.columns[at].kind == "text"]
             found = [requested, [at for at in people if at == table.label], people]
         elif asked.wants == "which":
-            found = [requested, by_concept, numeric, rows]
+            label = [at for at in (table.label,) if at is not None and at not in filtered]
+            found = [requested, by_concept, [at for at in numeric if is_year(table.columns[at])], label, numeric, rows]
         elif asked.wants == "list":
             found = [requested, numeric, by_concept, rows]
         elif self._is_worded():
@@ -445,47 +383,20 @@ class _Matcher(ConditionMatcher):
             found = [numeric, requested, measured, amounts if len(amounts) == 1 else [], rows]
         return [each for each in (years, *found) if each]
 
-    def _is_worded(self) -> bool:
-        words = set(self.asked.words[:3])
-        asking = {"what", "how", "was", "wie", "when", "wann", "where", "wo", "who", "wer", "list", "show", "zeige"}
-        return not words.isdisjoint(asking | WHICH)
 
-    def _measures(self, but: int | None = None) -> list[int]:
-        """The columns that may be folded: named, meant by a word, or the only one; ambiguous ones all."""
-        table = self.table
-        numeric = sorted(self.vocabulary.numeric - {but})
-        named = [each for each in self.found.named if each.column in numeric]
-        means = [each.column for each in named if "average" in self.vocabulary.headers[each.column]]
-        if self.asked.fold == "mean" and len(means) == 1:
-            return means
-        if named:
-            best = max(each.weight for each in named)
-            return list(dict.fromkeys(each.column for each in named if each.weight == best))
-        meant = [at for at in numeric if at in self.found.measures]
-        if not meant and self.asked.wants == "how much":
-            meant = [at for at in self.vocabulary.of_concept("money") if at in numeric]
-        folded = [
-            at for at in numeric if not _RANKS & set(self.vocabulary.headers[at]) and not is_year(table.columns[at])
-        ]
-        options = meant or folded
-        sums = [at for at in options if not {"total", "gesamt", "summe", "sum"}.isdisjoint(self.vocabulary.headers[at])]
-        if len(options) > 1 and len(sums) == 1:
-            return sums
-        if not options:
-            raise RefusedPlanError("no_column")
-        if len(options) > 1 and not meant:
-            raise RefusedPlanError("ambiguous")
-        return options
+def _joined(chosen: Sequence[RowFilter], *, are_listed: bool) -> tuple[RowFilter, ...]:
+    """Several values of one column as one condition: Anna or Ben; others stand side by side.
 
-
-def _joined(chosen: Sequence[RowFilter]) -> tuple[RowFilter, ...]:
-    """Several values of one column as one condition: Anna or Ben; others stand side by side."""
+    Raises RefusedPlanError: they are not listed, so that no row can have both.
+    """
     by_column: dict[int, RowFilter] = {}
     found: list[RowFilter] = []
     for each in chosen:
         before = by_column.get(each.column)
         if before is not None and each.keys and before.keys and not each.negated and not before.negated:
             common = each.keys & before.keys
+            if not common and not are_listed:
+                raise RefusedPlanError("no_value")
             merged = replace(
                 before,
                 said=f"{before.said} {'and' if common else 'or'} {each.said}",

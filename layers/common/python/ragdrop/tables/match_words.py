@@ -10,27 +10,31 @@ from ragdrop.tables.asked import Asked
 from ragdrop.tables.cell_values import unit_name
 from ragdrop.tables.plans import Part, RowFilter
 from ragdrop.tables.table_words import SMALL, table_words
-from ragdrop.tables.typed import MAX_INDEXED, TypedTable
+from ragdrop.tables.typed import MAX_INDEXED, TypedColumn, TypedTable
 from ragdrop.tables.vocabulary import (
     ARTICLES,
     CONCEPTS,
+    DOCUMENT_NOUNS,
     FILLERS,
     MEASURED_IN,
     NOUNS,
+    PAYS,
     STATES,
     VERBS,
     WEEKDAY_WORDS,
     english_root,
+    plain_words,
 )
 
 MAX_WORDS = 6  # of a value that a question names
 _SPENDS = frozenset(map(english_root, ("spend", "spent")))
 WHICH = frozenset(["which", "what", "welche", "welcher", "welches", "welchem", "welchen"])
-_TIMES = frozenset({"time", "hours", "hour", "minutes"})
+_FEW = 30  # texts of a column of kinds
+_TIMES = frozenset({"time", "times", "hours", "hour", "minutes"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class NamedColumn:
     """A column that the question names at words `start` to `end`."""
 
     column: int
@@ -45,7 +49,7 @@ class _Reading:
 
     used: set[int]
     score: float = 0.0
-    named: list[_Named] = field(default_factory=list)
+    named: list[NamedColumn] = field(default_factory=list)
     filters: list[tuple[int, list[RowFilter]]] = field(default_factory=list)  # the word, and what it may mean
     measures: set[int] = field(default_factory=set)  # columns that a period or a unit chose
     needs: list[frozenset[int]] = field(default_factory=list)  # of each word that means columns, those it means
@@ -61,7 +65,8 @@ class WordMatcher:
         self.part: tuple[int, Part] | None = None  # a column of dates, and what of them rows are grouped by
 
     def _nouns(self) -> frozenset[str]:
-        return NOUNS if self.found.score >= 1 else frozenset()
+        nouns = NOUNS if self.table.path else DOCUMENT_NOUNS
+        return nouns if self.found.score >= 1 else frozenset()
 
     def _free(self, start: int, end: int) -> bool:
         return end <= len(self.asked.words) and self.found.used.isdisjoint(range(start, end))
@@ -73,7 +78,9 @@ class WordMatcher:
             for at in range(len(asked.words) - size + 1):
                 if not self._free(at, at + size) or (size == 1 and not self._may_be_value(at)):
                     continue
-                if self._is_filler(at) and self._is_filler(at + size - 1):
+                if size == 1 and self._in_header(at):
+                    continue
+                if size > 1 and self._is_filler(at) and self._is_filler(at + size - 1):
                     continue
                 phrase = " ".join(asked.stems[at : at + size])
                 options = [
@@ -91,16 +98,40 @@ class WordMatcher:
             text.casefold() == word for column in self.table.columns for text in column.texts[:MAX_INDEXED]
         ):
             return False  # `delay` is the column, not the value `delayed`
-        return not self._is_filler(at) and all(word != column.name.casefold() for column in self.table.columns)
+        is_cell = word in FILLERS - STOP_WORDS and any(
+            word == text.casefold() for column in self.table.columns for text in column.texts[:_FEW]
+        )
+        return (is_cell or not self._is_filler(at)) and all(
+            word != column.name.casefold() for column in self.table.columns
+        )
+
+    def _in_header(self, at: int) -> bool:
+        """Whether a word is of a whole header of several words: of `finish time` none is the value `finished`."""
+        for header in self.vocabulary.headers:
+            for start in range(max(at - len(header) + 1, 0), at + 1) if len(header) > 1 else ():
+                if self.asked.stems[start : start + len(header)] == header:
+                    return True
+        return False
 
     def _codes(self, phrase: str) -> Iterator[tuple[int, list[int]]]:
         for at, column in enumerate(self.table.columns):
             codes = column.codes(self.asked.root).get(phrase) if column.kind == "text" else None
+            codes = codes or (self._turned(column, phrase) if column.kind == "text" and " " in phrase else None)
             if codes:
                 yield at, codes
 
+    def _turned(self, column: TypedColumn, phrase: str) -> list[int]:
+        """Cells with all the words in another order: `Rosa Lang` of `Lang, Rosa`."""
+        stems = phrase.split()
+        known = column.by_word(self.asked.root)
+        sets = [known.get(each, set()) for each in stems]
+        codes = set.intersection(*sets) if all(sets) else set()
+        return sorted(code for code in codes if len(plain_words(column.texts[code])) == len(stems))
+
     def _is_filler(self, at: int) -> bool:
-        return self.asked.words[at] in FILLERS and at not in self.asked.upper
+        word = self.asked.words[at]
+        is_noun = self.asked.words[at - 1 : at] == ("many",) and word.endswith("s") and word not in _TIMES | STOP_WORDS
+        return word in FILLERS and at not in self.asked.upper and not (is_noun and self.asked.stems[at] not in NOUNS)
 
     def _is_form(self, at: int, column: int, code: int) -> bool:
         """Whether a cell of one word says what is going on only if the question does: `read` is not `reading`."""
@@ -120,7 +151,11 @@ class WordMatcher:
         return RowFilter(column, f"{name} {'is not' if negated else 'is'} {shown}", frozenset(codes), negated=negated)
 
     def _is_negated(self, at: int) -> bool:
-        return any(0 < at - place <= 3 and not self._is_verb_between(place, at) for place in self.asked.negated)
+        glossed = self.asked.glossed
+        return any(
+            0 < at - place <= 3 and (at in glossed) == (place in glossed) and not self._is_verb_between(place, at)
+            for place in self.asked.negated
+        )
 
     def _is_verb_between(self, start: int, end: int) -> bool:
         return any(self.asked.words[at] in {"and", "but", "or", "und"} for at in range(start + 1, end))
@@ -162,6 +197,8 @@ class WordMatcher:
         for at, each in enumerate(asked.stems):
             is_open = self._free(at, at + 1) and asked.words[at] not in FILLERS
             mine = self.vocabulary.with_word(each) if is_open else []
+            if each in PAYS and self.vocabulary.of_concept("money"):
+                mine = [column for column in mine if self.table.columns[column].kind != "text"]  # `Paid by`
             both = [column for column in columns if column in mine]
             if columns and not both:
                 self._name_part(columns, start, at)
@@ -229,7 +266,7 @@ class WordMatcher:
 
     def _name(self, columns: list[int], start: int, end: int, weight: float) -> None:
         self.found.used.update(range(start, end))
-        self.found.named += [_Named(column, start, end, weight / len(columns)) for column in columns]
+        self.found.named += [NamedColumn(column, start, end, weight / len(columns)) for column in columns]
         self.found.needs.append(frozenset(columns))
         self.found.score += weight
 
@@ -244,13 +281,14 @@ class WordMatcher:
         asked = self.asked
         groups: list[list[int]] = []
         for at in range(len(asked.words)):
-            if self._free(at, at + 1) and asked.words[at] not in FILLERS:
+            if self._free(at, at + 1) and not self._is_filler(at):
                 groups += [] if groups and groups[-1][-1] == at - 1 else [[]]
                 groups[-1].append(at)
         for places in groups:
             if not self._partly(places[0], places[-1] + 1):
                 for at in places:
-                    self._partly(at, at + 1)
+                    if not asked.words[at].isdigit():
+                        self._partly(at, at + 1)
 
     def _partly(self, start: int, end: int) -> bool:
         options: list[RowFilter] = []

@@ -20,6 +20,7 @@ Refusal = Literal[
 """Why a question is not answered; `unread`: a cell that is needed is an error, or of another kind than its column."""
 
 
+_MEASURED = frozenset({"number", "amount", "duration"})
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -300,6 +301,9 @@ def _listed(plan: Plan, table: TypedTable, rows: Sequence[int]) -> PlanResult:
     shown = (shown_cell(table.columns[plan.column], row) for row in rows)
     texts = tuple(dict.fromkeys(text for text in shown if text))
     number, unit = None, ""
+    if plan.order is not None and len(texts) == 1 and table.columns[plan.order].kind in _MEASURED:
+        key = table.columns[plan.order].keys[rows[0]]
+        number, unit = Decimal(key).scaleb(-table.columns[plan.order].scale), unit_of(table.columns[plan.order], rows)
     if len(texts) == 1 and table.columns[plan.column].kind in {"number", "amount", "duration"}:
         value = table.columns[plan.column].value(rows[0])
         number = value if isinstance(value, Decimal) else None

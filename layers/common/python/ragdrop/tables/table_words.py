@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
+from pathlib import PurePath
 from weakref import WeakKeyDictionary
 
 from groundcheck.sentences import words
@@ -14,6 +16,7 @@ from ragdrop.tables.vocabulary import (
     ALIASES,
     HEADERS,
     OTHER_MONEY,
+    RANKED,
     STATES,
     SYNONYMS,
     UNITS_OF,
@@ -43,8 +46,10 @@ class TableWords:
     Attributes:
         headers: Of each column.
         title: Of path, heading and sheet, and what is said of such tables.
+        named: The words of that name, and of the header of what names the rows, as they are said.
         years, months: That the name states.
         numeric: Columns of numbers, but for `numbered`: the first one, where it numbers the rows.
+        running: Columns of numbers that add up another one, such as balances and meters: nobody sums them.
         is_cross: Whether several columns of numbers are of weekdays or months: a cell is how much there was then.
     """
 
@@ -57,6 +62,11 @@ class TableWords:
         self.title = title | {
             root(word) for key, said in ALIASES.items() if any(key in each for each in title) for word in said.split()
         }
+        label = {*self.spoken[table.label]} if table.label is not None else set()
+        self.named = {*plain_words(name.replace(".", " ")), *label} - {
+            *plain_words(PurePath(table.path).suffix),
+            *SMALL,
+        }
         self.years = {int(year) for year in re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", name)}
         self.months = {MONTH_NUMBERS[word] for word in words(name) if word in MONTH_NUMBERS}
         self.numbered = frozenset({0} if table.columns and numbers_its_rows(table) else ())
@@ -64,8 +74,25 @@ class TableWords:
         self.numeric = frozenset(at for at, kind in kinds if kind in NUMBERS) - self.numbered
         periods = [_PERIODS & {*words(each.name)} for each in table.columns if each.kind in NUMBERS]
         self.is_cross = sum(map(bool, periods)) >= 3
+        self.running = frozenset(at for at in self.numeric if self._is_running(at))
         self._is_german = root is german_root
         self._concepts: dict[str, list[int]] = {}
+
+    def _is_running(self, at: int) -> bool:
+        """Whether a column goes up from row to row by what another column has there."""
+        rows, mine = self.table.rows[:200], self.table.columns[at]
+        if len(rows) < 4 or mine.missing in mine.keys[: len(rows) + 1]:
+            return False
+        steps = [mine.keys[after] - mine.keys[before] for before, after in pairwise(rows)]
+        for other in self.numeric - {at}:
+            its = self.table.columns[other]
+            scale = 10 ** abs(mine.scale - its.scale)
+            scaled = [key * scale if its.scale < mine.scale else key for key in map(its.keys.__getitem__, rows)]
+            steps_of = [step * scale for step in steps] if its.scale > mine.scale else steps
+            for places in (scaled[1:], [-key for key in scaled[:-1]]):
+                if any(steps_of) and sum(map(int.__eq__, steps_of, places)) * 10 >= 9 * len(steps_of):
+                    return True
+        return False
 
     def with_word(self, word: str) -> list[int]:
         """The columns whose header has a word, or else one that it is a part of."""
@@ -95,13 +122,12 @@ class TableWords:
 
     def titled(self, word: str) -> bool:
         """Whether the table's name has a word, or a longer one that begins with it."""
-        return word in self.title or (len(word) > MIN_PART and any(self._alike(word, each) for each in self.title))
+        is_long = len(word) > MIN_PART - self._is_german
+        return word in self.title or (is_long and any(self._alike(word, each) for each in self.title))
 
     def _alike(self, word: str, other: str) -> bool:
-        if self._is_german and word.startswith(other) and len(other) > 2 and len(word) >= len(other) + MIN_PART:
-            return True  # `Gasverbrauch`
         if self._is_german and len(other) >= MIN_PART:
-            return word in other or other in word
+            return word in other
         longer, shorter = (other, word) if len(other) > len(word) else (word, other)
         return len(shorter) >= MIN_PART and longer.startswith(shorter) and len(longer) - len(shorter) <= 5
 
@@ -156,7 +182,9 @@ class TableWords:
     def has_unit(self, at: int, unit: str) -> bool:
         """Whether a column is in a unit, or in hours and minutes."""
         column = self.table.columns[at]
-        return column.unit == unit or (column.kind == "duration" and unit in UNITS_OF["duration"])
+        return (
+            column.unit == unit or unit in column.units or (column.kind == "duration" and unit in UNITS_OF["duration"])
+        )
 
 
 def is_year(column: TypedColumn) -> bool:
@@ -175,7 +203,33 @@ def comes_and_goes(table: TypedTable, at: int) -> bool:
 def is_additive(table: TypedTable, at: int) -> bool:
     """Whether the numbers of a column add up: money, times and distances do, temperatures and readings do not."""
     column = table.columns[at]
-    return column.kind in {"amount", "duration"} or column.unit in {"h", "km", "m", "minute", "mile", "l"}
+    stems = set(header_words(column.name))
+    if column.kind == "number" and not column.unit and not column.scale and not is_year(column):
+        return stems.isdisjoint(RANKED) and not _is_measure(stems)
+    if column.unit in {"kg", "g"}:
+        return not _is_measure(stems)
+    return column.kind in {"amount", "duration"} or column.unit in {
+        "h",
+        "km",
+        "m",
+        "minute",
+        "mile",
+        "l",
+        "kWh",
+        "m³",
+        "tonne",
+    }
+
+
+NOT_SUMMED = frozenset({"°c", "°f", "degree", "%", "cm", "kmh", "mph", "year"})
+
+
+def _is_measure(header: set[str]) -> bool:
+    """Whether a header says that its numbers are of each row alone, such as a weight or an age."""
+    names = [name for name, said in HEADERS.items() if not said.isdisjoint({*map(english_root, header)})]
+    return bool(
+        {"weight", "age", "score", "rank", "temperature", "speed", "size", "height", "depth"}.intersection(names)
+    )
 
 
 def numbers_its_rows(table: TypedTable) -> bool:

@@ -453,7 +453,7 @@ def packed_keys(keys: Sequence[int | None]) -> Any:
 
 
 def totals_of(columns: Sequence[TypedColumn], named: Mapping[int, bool]) -> frozenset[int]:
-    """Rows that sum up others: they are named so, or have no name and are the sum of all above."""
+    """Rows that sum up others: they are named so, or the last has no name, or each number of it sums up all above."""
     found: set[int] = set()
     texts = [column for column in columns if column.kind == "text"]
     sums = [column for column in columns if column.kind in {"number", "amount", "duration"}]
@@ -463,7 +463,13 @@ def totals_of(columns: Sequence[TypedColumn], named: Mapping[int, bool]) -> froz
             found.add(row)
     last = len(columns[0].keys) - 1
     unnamed = texts and all(column.keys[last] == column.missing for column in texts)
-    if last > 1 and unnamed and last not in found and any(_adds_up(column, last, found) for column in sums):
+    filled = [column for column in sums if column.keys[last] != column.missing]
+    all_add_up = len(filled) > 2 and all(_adds_up(column, last, found) for column in filled)
+    if (
+        last > 1
+        and last not in found
+        and (all_add_up or (unnamed and any(_adds_up(column, last, found) for column in sums)))
+    ):
         found.add(last)
     return frozenset(found)
 

@@ -8,12 +8,12 @@ from functools import lru_cache
 from groundcheck.sentences import STOP_WORDS, stem, words
 
 Root = Callable[[str], str]
-_IRREGULAR = {
+IRREGULAR = {
     "spent": "spend", "sold": "sell", "bought": "buy", "rode": "ride", "ridden": "ride", "paid": "pay",
     "drove": "drive", "driven": "drive", "ran": "run", "won": "win", "lost": "lose", "swam": "swim", "swum": "swim",
     "flew": "fly", "flown": "fly", "grew": "grow", "children": "child", "men": "man", "women": "woman",
     "meter": "metre", "meters": "metre", "kilometers": "kilometre", "drank": "drink", "ate": "eat",
-    "wrote": "write", "written": "write", "owed": "owe", "thrown": "throw", "quantity": "qty", "mean": "average",
+    "wrote": "write", "people": "person", "written": "write", "owed": "owe", "thrown": "throw", "quantity": "qty", "mean": "average",
     "lent": "lend", "given": "give", "brought": "bring", "sown": "sow", "built": "build", "sent": "send", "laid": "lay",
     "fed": "feed", "held": "hold", "kept": "keep", "left": "leave", "caught": "catch", "chosen": "choose",
     "loaves": "loaf", "shelves": "shelf", "avg": "average", "maximum": "max", "minimum": "min", "temperature": "temp",
@@ -27,7 +27,7 @@ def plain_words(text: str) -> list[str]:
     >>> plain_words("LED-Lampe P-1070")
     ['led', 'lampe', 'p-1070']
     """
-    return words(_HYPHEN.sub(" ", text))
+    return words(_HYPHEN.sub(" ", re.sub(r"(?<=[^\W\d_])['’]s\b", "", text)))
 
 
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
@@ -40,7 +40,7 @@ def english_root(word: str) -> str:
     >>> [english_root(word) for word in ("tagged", "tags", "rode", "categories", "swimming")]
     ['tag', 'tag', 'rid', 'category', 'swim']
     """
-    cut = stem(_IRREGULAR.get(word, word))
+    cut = stem(IRREGULAR.get(word, word))
     if word.endswith(("ed", "ing")) and len(cut) > 3 and cut[-1] == cut[-2] and cut[-1] not in "sz":
         return cut[:-1]
     return cut.rstrip("e") if len(cut) > 3 else cut
@@ -57,8 +57,9 @@ def german_root(word: str) -> str:
     if plain == "tags":
         return "tag"
     for ending in ("innen", "nen", "en", "er", "es", "e", "n", "s"):
-        if plain.endswith(ending) and len(plain) - len(ending) >= 4:
-            return plain[: -len(ending)]
+        if plain.endswith(ending) and len(plain) - len(ending) >= (3 if ending in {"e", "en"} else 4):
+            plain = plain[: -len(ending)]
+            return plain[:-1] if plain.endswith("hn") and ending == "e" else plain  # `Löhne` and `Lohn`
     return plain
 
 
@@ -85,7 +86,8 @@ def asked_words(question: str, *, folded: bool = True) -> list[str]:
     ['tours', 'longer', 'than', '80', 'km', 'for', 'eur', '5', 'in', 'anna', 'list']
     """
     text = (question.casefold() if folded else question).replace("’", "'")
-    text = re.sub(r"\bgesamt(?=[^\W\d_]{4,})", "gesamt ", text)
+    text = re.sub(r"\b(gesamt|durchschnitts?)(?=[^\W\d_]{4,})(?!lich)", r"\1 ", text)
+    text = re.sub(r"\b([^\W\d_]{3,}?)s?(unterschied|differenz)\b", r"\2 \1", text)
     for sign, word in (("€", " eur "), ("$", " usd "), ("£", " gbp "), ("%", " percent ")):
         text = text.replace(sign, word)
     text = re.sub(r"(?<=[a-zäöüß])'s\b", "", text)
@@ -109,7 +111,7 @@ _SYNONYMS = (
 SYNONYMS = {root: group for group in map(_roots_of, _SYNONYMS.split(";")) for root in group}
 """Roots of words that say the same of a column, in both languages."""
 _CONCEPTS = {
-    "money": "cost price spend spent spending spendings pay paid ausgaben ausgabe kostete zusammengekommen "
+    "money": "umsatz cost price spend spent spending spendings pay paid ausgaben ausgabe kostete zusammengekommen "
     "expensive expense expenditure earn earns earned verdient charge money cheap costly amount worth value bill "
     "kosten kostet gekostet "
     "preis betrag ausgegeben bezahlt gezahlt zahlen zahlt zahle teuer",
@@ -125,8 +127,9 @@ _CONCEPTS = {
     "size": "big large small size area groß klein",
     "date": "when date day wann datum eingetreten beigetreten begonnen",
     "place": "where place located take took wo ort",
-    "person": "who whom whose person people did wer wem",
+    "person": "who whom whose person people leute personen did wer wem",
     "quantity": "sold sell buy bought ordered quantity units pieces stock verkauft gekauft",
+    "rank": "rank place platz",
     "score": "score scored points rating rated grade marks",
     "depth": "deep depth tief",
     "rain": "wet rain rainy nass regen",
@@ -155,6 +158,7 @@ _HEADERS = {
     "team club company firm supplier vendor lieferant player by wer kunde mitarbeiter teacher guest staff volunteer "
     "runner donor reporter",
     "quantity": "quantity qty units pieces stock bestand sold menge anzahl stück count",
+    "rank": "pos position place rank rang platz",
     "score": "score points goals rating grade mark punkte note tore",
     "depth": "depth draught draft tiefe tiefgang",
     "rain": "rain rainfall precipitation niederschlag regen",
@@ -168,7 +172,7 @@ UNITS_OF = {
     "temperature": {"°c", "°f", "degree"}, "speed": {"kmh", "mph"}, "age": {"year"},
 }  # fmt: skip
 _SUPERLATIVES = {
-    "highest largest biggest greatest strongest maximum max most best höchste größte stärkste meisten meiste": (
+    "highest largest biggest greatest strongest maximum max most best höchste größte stärkste meisten meiste häufigste öfteste": (
         False,
         "",
     ),
@@ -206,17 +210,19 @@ _NEGATIONS = (
     "nicht kein keine ohne außer unlike"
 )
 NEGATIONS = frozenset(_NEGATIONS.split())
-_NOUNS = (
-    "entry row record item line thing note file document page session visit purchase occasion case game match day "
-    "notiz dokument datei seite stuff buchung zahlung eintrag rechnung spiel tag"
-)
+_NOUNS = "entry row record item line thing session visit purchase occasion case game match day stuff buchung zahlung eintrag rechnung spiel tag"
 NOUNS = _roots_of(_NOUNS)
 """What people call any row."""
+DOCUMENT_NOUNS = NOUNS | _roots_of("note file document page notiz dokument datei seite")
+"""What people call any row of the table of documents."""
 _VERBS = "take took taken work worked ride rode ridden rides walk run ran cycle hike drive"
 VERBS = _roots_of(_VERBS)
 """Words that a column may be meant by, and need not."""
-PAYS = _roots_of("spend spent pay paid bezahlt ausgegeben gezahlt zahlt zahle")
+PAYS = _roots_of("spend spent pay paid cost bezahlt ausgegeben gezahlt zahlt zahle kosten kostet gekostet")
 """Verbs that ask for a sum of money."""
+PRICES = _roots_of("price preis rate tariff tarif")
+"""Headers of amounts of one piece: nobody sums them."""
+WON = frozenset({"won", "winner", "winning", "gewonnen", "gewann", "sieger"})
 ADJECTIVES = {
     "expensive": "money",
     "valuable": "money",
@@ -246,6 +252,9 @@ _GERMAN = (
 )
 ARTICLES = frozenset(["a", "an", "the", "der", "die", "das", "ein", "eine", "einer"])
 GERMAN = frozenset(_GERMAN.casefold().split()) | {word for word in SUPERLATIVES if word.endswith("ste")}
+_ENGLISH = "the a an it there this that these those he she i we you they my our any his her their for to with of"
+ENGLISH = frozenset(_ENGLISH.split())
+"""What German questions have not: `was` begins a question in both languages."""
 _WEEKDAYS = (
     "monday montag", "tuesday dienstag", "wednesday mittwoch", "thursday donnerstag", "friday freitag",
     "saturday samstag sonnabend", "sunday sonntag",
@@ -274,7 +283,7 @@ _FILLERS = (
     "recorded listed aller allen marked called named mentioned shown during within than same used taken place put "
     "go goes "
     "went need needed us we our my i they their it its his her s t re m between both including included "
-    "single individual everyone everybody belong belongs contain contains hold following respective current time "
+    "single individual everyone everybody anyone anybody someone somebody while jemand herr herrn frau mr mrs ms welchem um seit nr everything  belong belongs contain contains hold following respective current time "
     "times who whose what "
     "which when "
     "where how long far old more most least other ist sind der die das den dem des ein eine einen einer im in "
@@ -333,6 +342,10 @@ def asked_concepts(text: str) -> tuple[str, ...]:
     return ()
 
 
+_ASKS = {"who": "who", "whom": "who", "wer": "who", "wem": "who", "when": "when", "wann": "when", "where": "where"}
+_ASKS |= {"wo": "where", "wohin": "where"}
+
+
 def wants_of(words: list[str]) -> str:
     """The word that asks: `how much`, `which`, `who`, `when`, `list` or `what`."""
     for at, word in enumerate(words):
@@ -340,10 +353,10 @@ def wants_of(words: list[str]) -> str:
             return "how much"
         if word == "wieviel" or (word == "wie" and words[at + 1 : at + 2] in (["viel"], ["hoch"])):
             return "how much"
-        if word in {"which", "welche", "welcher", "welches", "welchen"}:
+        if word in {"which", "welche", "welcher", "welches", "welchen", "welchem"}:
             return "which"
-        if word in {"who", "whom", "wer", "when", "wann", "where", "wo"}:
-            return word
+        if word in _ASKS:
+            return _ASKS[word]
         if word in {"list", "show", "name", "nenne", "zeige", "give"} and at < 3:
             return "list"
         if word in {"what", "was", "how", "wie"} and at < 3:

@@ -1,0 +1,169 @@
+"""Plans of superlatives: the first rows, groups or parts of a table, and the measures that may be meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from groundcheck.sentences import STOP_WORDS
+from ragdrop.tables.match_meaning import MeaningMatcher
+from ragdrop.tables.match_words import WHICH, NamedColumn
+from ragdrop.tables.plans import Operation, Plan, RefusedPlanError, RowFilter
+from ragdrop.tables.table_words import comes_and_goes, has_repeats, is_additive, is_year
+from ragdrop.tables.vocabulary import BORN, PAYS, RANKED
+
+_RANKS = frozenset({"year", "jahr", "number", "rank", "place", "pos", "position"})
+FOLDS = frozenset({"sum", "mean", "median"})
+
+
+class ExtremeMatcher(MeaningMatcher):
+    """Makes the plans of superlatives of one question in one table."""
+
+    def _extremes(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
+        asked, table = self.asked, self.table
+        least, concepts = asked.superlative or (False, ())
+        filtered = {each.column for each in filters}
+        requested = [each for each in self._requested() if each not in filtered]
+        counted = [each.column for each in self._behind_most()]
+        if asked.wants == "who" and asked.said_most:
+            people = [at for at in self._by_concept() if at not in filtered]
+            if not people and any(at in counted and not has_repeats(table, at) for at in requested[:1]):
+                raise RefusedPlanError("no_column")
+            requested = people or requested
+        requested = requested or self._by_concept()[:1]
+        groups = [at for at in requested if at not in counted] or requested
+        repeats = [at for at in groups if table.columns[at].distinct < len(table.rows)]
+        first = asked.first or 1
+        behind = asked.words[asked.superlative_end : asked.superlative_end + 1]
+        is_noun = asked.superlative_end in self.found.used and asked.stems[asked.superlative_end] not in PAYS
+        is_noun = is_noun and all(table.columns[at].kind == "text" for at in counted)
+        is_counted = (bool(behind) and (behind[0] in {"often", "frequently"} or is_noun)) or asked.said_often
+        if asked.said_most and repeats and is_counted and not self._has_measure():
+            yield Plan("count", filters, group=repeats[0], first=first, ascending=least)
+            return
+        for measure in self._ordered_by(concepts):
+            if measure in self.vocabulary.of_concept("money") and self._is_spent(filters, measure):
+                least = not least
+            said = asked.words[asked.superlative_end - 1]
+            if said in {"best", "worst"} and not RANKED.isdisjoint(self.vocabulary.spoken[measure]):
+                raise RefusedPlanError("ambiguous")
+            is_born = concepts == ("age",) and is_year(table.columns[measure])
+            if is_born or (concepts, table.columns[measure].kind) in {(("age",), "date"), (("speed",), "duration")}:
+                least = not least
+            names = [at for at in requested if at != measure]
+            if self.part is not None and is_additive(table, measure):
+                yield Plan("sum", filters, measure, group=self.part[0], by=self.part[1], first=first, ascending=least)
+            elif asked.fold in FOLDS and names:
+                operation: Operation = asked.fold  # type: ignore[assignment]
+                yield Plan(operation, filters, measure, group=names[0], first=first, ascending=least)
+            elif asked.said_most and repeats and table.columns[repeats[0]].kind == "text":
+                yield Plan("sum", filters, measure, group=repeats[0], first=first, ascending=least)
+            elif asked.first is None and self._asks_value(measure, names) and not self._has_name(names):
+                yield Plan("min" if least else "max", filters, measure)
+            else:
+                yield Plan("list", filters, self._shown(names, measure), order=measure, ascending=least, first=first)
+
+    def _is_spent(self, filters: tuple[RowFilter, ...], measure: int) -> bool:
+        """Whether all money of some rows goes; raises RefusedPlanError: some of it comes."""
+        rows: Sequence[int] = self.table.rows
+        for each in filters:
+            rows = each.admit(self.table, rows)
+        column = self.table.columns[measure]
+        if not comes_and_goes(self.table, measure):
+            return False
+        signs = {column.keys[row] < 0 for row in rows if column.keys[row] != column.missing}
+        if len(signs) > 1:
+            raise RefusedPlanError("ambiguous")
+        return signs == {True}
+
+    def _behind_most(self) -> list[NamedColumn]:
+        return [each for each in self.found.named if each.start == self.asked.superlative_end]
+
+    def _ordered_by(self, concepts: tuple[str, ...]) -> list[int]:
+        """The columns that a superlative may mean."""
+        order = [at for name in concepts for at in self.vocabulary.of_concept(name)]
+        instead = {"age": "date", "speed": "duration", "rank": "duration"}.get(" ".join(concepts))
+        order = order or (self.vocabulary.of_concept(instead) if instead else [])
+        if concepts == ("age",) and self.table.label in self.vocabulary.of_concept("person"):
+            order = [at for at in order if not BORN.isdisjoint(self.vocabulary.spoken[at])]
+        if concepts == ("age",) and not order:
+            order = [at for at in self.vocabulary.numeric if is_year(self.table.columns[at])]
+        order = order or [at for at in self.vocabulary.numeric if self._is_named_in(at, concepts)]
+        if concepts and not order:
+            raise RefusedPlanError("no_column")
+        named = [
+            each.column for each in self.found.named if each.column in self.vocabulary.numeric or each.column in order
+        ]
+        both = [at for at in order if at in named]
+        options = list(dict.fromkeys(both or order or named or self._measures()))
+        words = (
+            ("min", "low", "lowest")
+            if self.asked.superlative and self.asked.superlative[0]
+            else ("max", "high", "highest")
+        )
+        totals = [at for at in options if "total" in self.vocabulary.headers[at]]
+        if len(options) > 1 and len(totals) == 1 and not named:
+            return totals
+        own = [at for at in options if not set(words).isdisjoint(self.vocabulary.headers[at])]
+        return own if len(own) == 1 else options
+
+    def _asks_value(self, measure: int, names: list[int]) -> bool:
+        """Whether a superlative asks for the number itself, not for what has it."""
+        asked = self.asked
+        is_bare = asked.superlative is not None and not asked.superlative[1]
+        ends = range(asked.superlative_end, asked.superlative_end + (3 if is_bare else 1))
+        is_next = any(
+            each.column == measure and (each.start in ends or asked.words[each.start - 1] == "in")
+            for each in self.found.named
+        )
+        by_concept = any(measure in self.vocabulary.of_concept(name) for name in asked.concepts)
+        before = [each for each in self.found.named if each.column in names and each.end < asked.superlative_end]
+        if before and not self._is_worded():
+            return False  # `dish with the most calories`
+        is_subject = asked.superlative_end == 3 and asked.words[0] == "what" and asked.words[1] not in STOP_WORDS
+        asks = not is_subject and (is_next or (is_bare and not names))  # `what sold best` is a thing
+        return by_concept or asked.wants == "how much" or (asked.wants == "what" and asks)
+
+    def _has_name(self, names: Sequence[int]) -> bool:
+        """Whether one of the columns requested names rows: their value is shown as well."""
+        return any(self.table.columns[at].kind in {"text", "date"} for at in names)
+
+    def _shown(self, requested: Sequence[int], measure: int) -> int | None:
+        by_concept = self._by_concept()
+        by_concept = [] if measure in by_concept else by_concept
+        if self.asked.wants == "who" and not (by_concept or requested):
+            raise RefusedPlanError("no_column")
+        first = requested[:1] if self.asked.wants == "who" else by_concept[:1]
+        return next(iter([*first, *by_concept, *requested]), self.table.naming)
+
+    def _is_worded(self) -> bool:
+        words = set(self.asked.words[:3])
+        asking = {"what", "how", "was", "wie", "when", "wann", "where", "wo", "who", "wer", "list", "show", "zeige"}
+        return not words.isdisjoint(asking | WHICH)
+
+    def _measures(self, but: int | None = None) -> list[int]:
+        """The columns that may be folded: named, meant by a word, or the only one; ambiguous ones all."""
+        table = self.table
+        numeric = sorted(self.vocabulary.numeric - {but})
+        named = [each for each in self.found.named if each.column in numeric]
+        means = [each.column for each in named if "average" in self.vocabulary.headers[each.column]]
+        if self.asked.fold == "mean" and len(means) == 1:
+            return means
+        if named:
+            named = [each for each in named if each.column not in self.vocabulary.running] or named
+            best = max(each.weight for each in named)
+            return list(dict.fromkeys(each.column for each in named if each.weight == best))
+        meant = [at for at in numeric if at in self.found.measures]
+        if not meant and self.asked.wants == "how much":
+            meant = [at for at in self.vocabulary.of_concept("money") if at in numeric]
+        folded = [
+            at for at in numeric if not _RANKS & set(self.vocabulary.headers[at]) and not is_year(table.columns[at])
+        ]
+        options = [at for at in meant or folded if at not in self.vocabulary.running] or meant or folded
+        sums = [at for at in options if not {"total", "gesamt", "summe", "sum"}.isdisjoint(self.vocabulary.headers[at])]
+        if len(options) > 1 and len(sums) == 1:
+            return sums
+        if not options:
+            raise RefusedPlanError("no_column")
+        if len(options) > 1 and not meant:
+            raise RefusedPlanError("ambiguous")
+        return options

@@ -1,0 +1,306 @@
+"""Find what words of a question mean in a table that has other words for it: by meaning, compound and unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from ragdrop.tables.asked import Bound
+from ragdrop.tables.cell_values import unit_factor, unit_name
+from ragdrop.tables.match_conditions import ConditionMatcher
+from ragdrop.tables.match_words import NamedColumn
+from ragdrop.tables.plans import RowFilter
+from ragdrop.tables.table_words import is_year, says_verb
+from ragdrop.tables.vocabulary import CONCEPTS, IRREGULAR, PAYS, STATES, german_root, number_of
+from ragdrop.tables.word_relations import relation, senses
+
+MAX_MEANT = 300  # distinct texts of a column whose meanings are compared
+MIN_COMPOUND = 8  # letters of a word of two
+_LINKS = ("", "s", "es", "n", "en", "er", "e")
+_OF = frozenset(
+    [
+        "in",
+        "at",
+        "on",
+        "of",
+        "from",
+        "to",
+        "by",
+        "for",
+        "with",
+        "into",
+        "through",
+        "the",
+        "a",
+        "an",
+        "aus",
+        "nach",
+        "von",
+        "bei",
+        "mit",
+        "in",
+        "im",
+        "für",
+        "am",
+    ]
+)
+_MONEY = ("cost", "price", "income", "revenue", "expense", "takings", "proceeds")
+_HEADS = frozenset(
+    {"zahl", "wert", "stand", "betrag", "summe", "verbrauch", "menge"}
+)  # of compounds that say no more than the rest
+_PLACED = frozenset({"in", "at", "on", "during", "im", "am"})
+
+
+class MeaningMatcher(ConditionMatcher):
+    """Gives words of one question, which one table does not have, a place in it."""
+
+    def _meanings(self) -> None:
+        """Words that stand for a value, a header or the rows by what they mean."""
+        self._amounts()
+        self._modified()
+        self._glosses()
+        for at, word in enumerate(self.asked.words):
+            if not self._free(at, at + 1) or self._is_filler(at) or word.isdigit():
+                continue
+            if self.asked.root is german_root:
+                self._compound(at)
+            elif senses(word) is not None:
+                self._value_meant(at) or self._rows_meant(at) or self._header_meant(at)
+
+    def _glosses(self) -> None:
+        """Words before brackets that the table has other words for, in them: `came from Spain (ESP)`."""
+        asked = self.asked
+        for at in sorted(asked.glossed):
+            if at - 1 not in asked.glossed and at in self.found.used - asked.used:
+                self.found.used.update(
+                    place for place in (at - 1, at - 2) if self._free(place, place + 1) and place > 0
+                )
+        if asked.fold == "mean" and asked.group_at is not None and self._free(asked.group_at, asked.group_at + 1):
+            self.found.used.add(asked.group_at)  # on average per delivery: each row is one
+
+    def _modified(self) -> None:
+        """Of a state and what is in it, both columns of numbers, the state is meant: of `closed beds` the `Closed`."""
+        self._counted_in()
+        for one in list(self.found.named):
+            self._are_rows(one)
+            is_state = self.asked.words[one.end - 1].endswith(("ed", "en", "sold"))
+            for other in self.found.named if is_state and one.column in self.vocabulary.numeric else ():
+                if other.start == one.end and other.column in self.vocabulary.numeric - {one.column}:
+                    self.found.named.remove(other)
+                    self.found.needs = [needed for needed in self.found.needs if other.column not in needed]
+                    break
+
+    def _drop(self, column: int) -> None:
+        self.found.named = [each for each in self.found.named if each.column != column]
+        self.found.needs = [needed for needed in self.found.needs if column not in needed]
+
+    def _counted_in(self) -> None:
+        """Of `how many packs are in stock` the stock is meant, of `costs of all tenants` no tenant."""
+        asked, numeric = self.asked, self.vocabulary.numeric
+        for at in (place for place, word in enumerate(asked.words) if word in {"left", "remaining", "übrig"}):
+            columns = self.vocabulary.of_concept("quantity")
+            if len(columns) == 1 and asked.fold == "count" and self._free(at, at + 1):
+                self._name(columns, at, at + 1, 2.0)
+        named = sorted((each for each in self.found.named if each.column in numeric), key=lambda each: each.start)
+        if (
+            asked.fold == "count"
+            and len({each.column for each in named}) == 2
+            and named[0].start == asked.fold_end < named[1].start
+        ):
+            self._drop(named[0].column)
+        for each in list(self.found.named):
+            is_all = asked.words[each.start - 1 : each.start] in {("all",), ("aller",), ("alle",), ("allen",)}
+            if is_all and self.table.columns[each.column].kind == "text":
+                self._drop(each.column)
+
+    def _are_rows(self, named: NamedColumn) -> None:
+        """Of `which packs expire` the column of numbers says what rows are: no number is asked for."""
+        asked, column = self.asked, named.column
+        before = asked.words[named.start - 1] if named.start else ""
+        is_asked = before in {"which", "welche"} and asked.words[named.start].endswith(("s", "n"))
+        is_number = column in self.vocabulary.numeric and not is_year(self.table.columns[column])
+        if is_asked and is_number and asked.superlative is None:
+            self._drop(column)
+
+    def _amounts(self) -> None:
+        """A number with its unit that no bound took: `a pack of 100 g`, `lasted 4 hours`."""
+        words = self.asked.words
+        for at in range(len(words) - 1):
+            number, unit = number_of(words[at]), unit_name(words[at + 1])
+            if number is None or not unit or not self._free(at, at + 2):
+                continue
+            columns = [each for each in sorted(self.vocabulary.numeric) if self._is_in(each, number, unit)]
+            if columns:
+                bound = Bound(number, number, at, at + 2, unit=unit)
+                self._add(at, at + 2, [self._bounded(bound, each) for each in columns], 3.0)
+
+    def _is_in(self, at: int, number: Decimal, unit: str) -> bool:
+        column = self.table.columns[at]
+        factor = unit_factor(unit, column.own_unit)
+        return factor is not None and number * factor * Decimal(10) ** column.scale in set(column.keys)
+
+    def _value_meant(self, at: int) -> bool:
+        """A cell of one word that says the same: `flashes` of `flash`, `while leading` of `lead`."""
+        options: list[RowFilter] = []
+        for place, column in enumerate(self.table.columns):
+            if column.kind == "text" and len(column.texts) <= MAX_MEANT:
+                codes = [code for code, text in enumerate(column.texts) if self._is_meant(at, text)]
+                options += [self._equal(at, place, codes)] if codes else []
+        if options:
+            self._add(at, at + 1, options, 2.0)
+        return bool(options)
+
+    def _is_meant(self, at: int, text: str) -> bool:
+        said = text.casefold()
+        return said.isalpha() and relation(self.asked.words[at], said) == 2
+
+    def _header_meant(self, at: int) -> bool:
+        """The columns whose header says the same, or names a kind of it."""
+        near = [(self._near(self.asked.words[at], said), place) for place, said in enumerate(self.vocabulary.spoken)]
+        best = max((score for score, _ in near), default=0)
+        columns = [place for score, place in near if score == best > 0]
+        stated = {each.column for _, options in self.found.filters for each in options}
+        columns = [place for place in columns if best == 2 or place not in stated]
+        if columns:
+            self._name(columns, at, at + 1, 1.5)
+        return bool(columns)
+
+    @staticmethod
+    def _near(word: str, header: Sequence[str]) -> int:
+        phrase = "_".join(IRREGULAR.get(each, each) for each in header)
+        whole = relation(word, phrase) if len(header) == 2 else 0
+        return max([whole, *(relation(word, each) for each in header)])
+
+    def _rows_meant(self, at: int) -> bool:
+        """What the table's name or what names its rows says in another word: `shipments` of `Consignment`."""
+        least = 2 if self.asked.wants == "how much" else 1
+        found = any(relation(self.asked.words[at], each) >= least for each in self.vocabulary.named)
+        if found:
+            self.found.used.add(at)
+            self.found.score += 1.0
+        return found
+
+    def _is_money_word(self, at: int) -> bool:
+        """Whether a word says no more than that an amount that is named is paid: `ticket income`, `had to pay`."""
+        word = self.asked.words[at]
+        is_money = self.asked.stems[at] in PAYS or any(relation(word, each) == 2 for each in _MONEY)
+        return is_money and any(self.table.columns[each.column].kind == "amount" for each in self.found.named)
+
+    def _is_counted_row(self, at: int) -> bool:
+        """Whether a noun behind `how many` is what rows are: it has what a header says, or is what a state says.
+
+        `How many readings had a systolic over 140`, `how many samples did not pass`; not `how many pages has Emma`.
+        """
+        asked, words = self.asked, self.asked.words
+        if asked.fold != "count" or at != asked.fold_end or at + 2 >= len(words):
+            return False
+        auxiliary, place = words[at + 1], at + 2
+        while place < len(words) - 1 and (words[place] in {"a", "an", "no", "not", "the", "been"}):
+            place += 1
+        if auxiliary in {"have", "had", "has", "with"}:
+            starts = {each.start for each in self.found.named}
+            whole = {start for start, options in self.found.filters for each in options if ' is "' in each.said}
+            return (
+                place in starts
+                or any(bound.start <= place + 1 <= bound.end for bound in asked.bounds)
+                or (any(start == place for start, _ in self.found.filters) and place not in whole)
+            )
+        states = {each.start for each in self.found.named if self._is_state(each.column)}
+        is_state = place in states or any(
+            start == place and any(self._is_state(each.column) for each in options)
+            for start, options in self.found.filters
+        )
+        return is_state and (
+            auxiliary in {"are", "were", "is", "was"} or (auxiliary in {"did", "do"} and words[at + 2] == "not")
+        )
+
+    def _is_state(self, at: int) -> bool:
+        """Whether a column says yes or no, or one of few states."""
+        column = self.table.columns[at]
+        return column.kind in {"boolean", "date"} or not STATES.isdisjoint(self.vocabulary.spoken[at])
+
+    def _is_object(self, at: int) -> bool:
+        """Whether a column of numbers is named right behind a superlative."""
+        return at > 0 and any(each.start == at and each.column in self.vocabulary.numeric for each in self.found.named)
+
+    def _is_german_verb(self, at: int) -> bool:
+        """Whether a word is the finite verb of a question that names a column: the second phrase, or the last word."""
+        words, named = self.asked.words, self.found.named
+        if not named or words[0] not in {"wer", "was", "wann", "wo", "wie", "welche", "welcher", "welches"}:
+            return False
+        is_noun = words[0].startswith(("wel", "wie"))
+        first = 3 if words[0] == "wie" else 2 if is_noun else 1
+        while is_noun and first < at and first in self.found.used:
+            first += 1
+        return at == first and (not is_noun or first - 1 in self.found.used)
+
+    def _compound(self, at: int) -> None:
+        """A German word of two that each have a place: `Stromverbrauch` of a row `Strom` and a column `Verbrauch`."""
+        word = self.asked.words[at]
+        for cut in range(3, len(word) - 2) if len(word) >= MIN_COMPOUND else ():
+            begin, end = word[:cut], word[cut:]
+            for link in _LINKS:
+                first = begin.removesuffix(link)
+                if begin.endswith(link) and len(first) >= 3 and self._both(at, first, end):
+                    return
+
+    def _both(self, at: int, first: str, last: str) -> bool:
+        one, two = self._part_place(at, first), self._part_place(at, last)
+        if one is None or two is None:
+            return False
+        for kind, found in (one, two):
+            if kind == "value":
+                self._add(at, at + 1, found, 2.0)  # type: ignore[arg-type]
+            elif kind == "header":
+                self._name(found, at, at + 1, 2.0)  # type: ignore[arg-type]
+            elif kind == "concept":
+                self.found.measures.update(found)  # type: ignore[arg-type]
+        self.found.used.add(at)
+        self.found.score += 1.0
+        return True
+
+    def _part_place(self, at: int, word: str) -> tuple[str, Sequence[int] | list[RowFilter]] | None:
+        """What a part of a compound is here: a value, a header, a concept with a column, or a word of the name."""
+        root = german_root(word)
+        values = [self._equal(at, column, codes) for column, codes in self._codes(root)]
+        if values:
+            return "value", values
+        headers = [place for place, header in enumerate(self.vocabulary.headers) if root in header]
+        headers = [place for place in headers if self.vocabulary.headers[place] == (root,)] or headers
+        if headers:
+            return "header", headers
+        meant = {place for name, said in CONCEPTS.items() if root in said for place in self.vocabulary.of_concept(name)}
+        if meant:
+            return "concept", sorted(meant)
+        return ("name", ()) if word in _HEADS or self.vocabulary.titled(root) else None
+
+    def _is_verb_of_value(self, at: int) -> bool:
+        """Whether a word is a verb before the value that it leads to: `which products come from Morocco`.
+
+        Who does something, and what became of what is counted, the table must say; not of a measure that is named as
+        what was done: `who racked up the most attempts`.
+        """
+        asked = self.asked
+        if asked.root is german_root:
+            return self._is_german_verb(at)
+        found = senses(asked.words[at])
+        word = asked.words[at]
+        is_verb = found is not None and (found[0] == "v" or word.endswith(("ed", "ing")))
+        if is_verb and self._is_object(asked.superlative_end):
+            return at < asked.superlative_end
+        if self._is_money_word(at) or self._is_counted_row(at):
+            return True
+        if not is_verb or asked.wants == "who" or at + 1 >= len(asked.words):
+            return False
+        place = at + 1
+        while place < len(asked.words) - 1 and asked.words[place] in _OF:
+            place += 1
+        between = set(asked.words[at + 1 : place])
+        if any(period.start <= place <= period.end for period in asked.periods):
+            dates = self._date_columns()
+            return len(dates) == 1 and not says_verb(self.table.columns[dates[0]].name)
+        if asked.fold in {"count", "distinct"} and (not between or between & _PLACED):
+            return False
+        return any(
+            start == place and any(each.keys is not None for each in options) for start, options in self.found.filters
+        )

@@ -1,0 +1,64 @@
+"""Which English words say the same, or name a kind of the other: nouns and verbs of WordNet, made by `models.words`.
+
+WordNet 3.1 Copyright 2011 by Princeton University.  All rights reserved.  The licence is in `models/words/LICENSE`.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from pathlib import Path
+
+from ragdrop.tables.vocabulary import IRREGULAR
+
+_FILE = Path(__file__).with_name("english.zlib")
+_ENDINGS = (("ies", "y"), ("es", ""), ("s", ""), ("ied", "y"), ("ed", ""), ("ed", "e"), ("ing", ""), ("ing", "e"))
+Senses = tuple[str, frozenset[int], frozenset[int]]  # the commonest part of speech, meanings, what they are kinds of
+
+
+@cache
+def _words() -> dict[str, str]:
+    lines = zlib.decompress(_FILE.read_bytes()).decode().splitlines()
+    return dict(line.split(" ", 1) for line in lines)
+
+
+def _plain(word: str) -> Iterator[str]:
+    """A word as it stands in a dictionary, by its endings."""
+    yield IRREGULAR.get(word, word)
+    for ending, instead in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 2:
+            base = word[: len(word) - len(ending)]
+            yield base + instead
+            if re.search(r"([^aeiou])\1$", base):
+                yield base[:-1]
+
+
+@lru_cache(maxsize=16_384)
+def senses(word: str) -> Senses | None:
+    """What a word in small letters may mean, with or without its endings; None of a word that is not known."""
+    known = _words()
+    for each in (word, *_plain(word)):
+        if each in known:
+            part, own, above = (known[each] + "  ").split(" ")[:3]
+            return part, _numbers(own), _numbers(above)
+    return None
+
+
+def _numbers(said: str) -> frozenset[int]:
+    return frozenset(map(int, filter(None, said.split(","))))
+
+
+def relation(asked: str, other: str) -> int:
+    """2 where both words say the same, 1 where *other* names a kind of what is *asked*, 0 otherwise.
+
+    >>> relation("shipments", "consignment"), relation("penalty", "fine"), relation("movies", "film")
+    (2, 1, 2)
+    >>> relation("pages", "title"), relation("hotel", "destination"), relation("fine", "penalty")
+    (0, 0, 0)
+    """
+    mine, its = senses(asked), senses(other)
+    if mine is None or its is None:
+        return 0
+    return 2 if mine[1] & its[1] else int(bool(mine[1] & its[2]))
