@@ -52,6 +52,10 @@ _BOUNDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 _FOLDS: tuple[tuple[re.Pattern[str], Operation | str], ...] = tuple(
     (re.compile(rf"(?<!\S)(?:{pattern})(?!\S)"), fold)
     for pattern, fold in (
+        (
+            r"(?:what |which )?(?:share|percentage|proportion|percent) of(?: all)?|(?:welcher )?anteil|wie viel prozent",
+            "share",
+        ),
         (r"(?:average|mean) number of", "mean"),
         (r"how many (?:different|distinct|unique)|wie viele (?:verschiedene|unterschiedliche)", "distinct"),
         (r"(?:the )?number of (?:different|distinct|unique)", "distinct"),
@@ -141,7 +145,7 @@ class Asked:
     words: tuple[str, ...]
     stems: tuple[str, ...]
     used: frozenset[int]
-    fold: str = ""  # count, distinct, sum, mean, median, or empty
+    fold: str = ""  # count, distinct, sum, mean, median, share, or empty
     fold_end: int = 0
     superlative: tuple[bool, tuple[str, ...]] | None = None  # whether the least, and which concepts
     superlative_end: int = 0
@@ -492,7 +496,7 @@ def _superlative(reader: _Reader, *, folded: bool) -> tuple[tuple[bool, tuple[st
         reader.used.add(at)
         if word in {"most", "least"} and behind in ADJECTIVES:
             reader.used.add(at + 1)
-            return (least, (ADJECTIVES[behind],)), False, at + 2
+            return (least, (ADJECTIVES[behind],)), behind == "popular", at + 2
         return (
             (least, tuple(concepts.split())),
             word in {"most", "least", "fewest", "meisten", "wenigsten"} or word.startswith(("häufig", "öft")),

@@ -20,7 +20,7 @@ EMPTY = frozenset({"", "-", "–", "—", "n/a", "na", "none", "null", "k.a.", "
 """What people write where there is nothing."""
 _GERMAN = "januar februar märz april mai juni juli august september oktober november dezember"
 MONTH_NUMBERS = MONTHS | {name: number for number, name in enumerate(_GERMAN.split(), start=1)}
-MONTH_NUMBERS |= {"mrz": 3, "okt": 10, "dez": 12, "mär": 3}
+MONTH_NUMBERS |= {"mrz": 3, "maerz": 3, "okt": 10, "dez": 12, "mär": 3}
 _TRUE = frozenset({"true", "yes", "y", "ja", "wahr", "x", "✓", "✔", "☑", "✅", "[x]", "oui"})
 _FALSE = frozenset({"false", "no", "n", "nein", "falsch", "[ ]", "☐", "✗", "✘", "❌", "[]", "non"})
 _MARKS = frozenset({"x", "✓", "✔", "☑", "✅", "[x]"})

@@ -186,6 +186,12 @@ class ConditionMatcher(WordMatcher):
             numeric = same or numeric
         named = [each for each in self.found.named if each.column in numeric]
         behind = [each for each in named if 0 <= each.start - bound.end <= 1]
+        sized = [each for each in behind if not bound.unit and self._is_sized(each)]
+        if sized:  # `more than 40 packs in stock`
+            named = [each for each in named if each not in sized]
+            self.found.named = [each for each in self.found.named if each not in sized]
+            self.found.needs = [needed for needed in self.found.needs if needed.isdisjoint({sized[0].column})]
+            behind = [each for each in named if 0 <= each.start - sized[-1].end <= 1]
         before = [each for each in named if each.end <= bound.start]
         for near in (behind, before[-1:]):
             if near:

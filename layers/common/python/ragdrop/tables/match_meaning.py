@@ -99,19 +99,20 @@ class MeaningMatcher(ConditionMatcher):
         asked, numeric = self.asked, self.vocabulary.numeric
         for at in (place for place, word in enumerate(asked.words) if word in {"left", "remaining", "übrig"}):
             columns = self.vocabulary.of_concept("quantity")
-            if len(columns) == 1 and asked.fold == "count" and self._free(at, at + 1):
+            if len(columns) == 1 and asked.wants != "when" and self._free(at, at + 1):
                 self._name(columns, at, at + 1, 2.0)
         named = sorted((each for each in self.found.named if each.column in numeric), key=lambda each: each.start)
-        if (
-            asked.fold == "count"
-            and len({each.column for each in named}) == 2
-            and named[0].start == asked.fold_end < named[1].start
-        ):
+        if asked.fold == "count" and len({each.column for each in named}) == 2 and self._is_first_noun(named):
             self._drop(named[0].column)
         for each in list(self.found.named):
             is_all = asked.words[each.start - 1 : each.start] in {("all",), ("aller",), ("alle",), ("allen",)}
             if is_all and self.table.columns[each.column].kind == "text":
                 self._drop(each.column)
+
+    def _is_first_noun(self, named: Sequence[NamedColumn]) -> bool:
+        """Whether the first column named is what `how many` counts, with a value before it or none."""
+        start, end = named[0].start, self.asked.fold_end
+        return end <= start < named[1].start and self.found.used.issuperset(range(end, start))
 
     def _are_rows(self, named: NamedColumn) -> None:
         """Of `which packs expire` the column of numbers says what rows are: no number is asked for."""
@@ -161,6 +162,10 @@ class MeaningMatcher(ConditionMatcher):
         columns = [place for score, place in near if score == best > 0]
         stated = {each.column for _, options in self.found.filters for each in options}
         columns = [place for place in columns if best == 2 or place not in stated]
+        if self.asked.wants == "who":  # what somebody did is not who did it
+            columns = [place for place in columns if self.table.columns[place].kind in {"text", "boolean"}] or columns[
+                :0
+            ]
         if columns:
             self._name(columns, at, at + 1, 1.5)
         return bool(columns)
@@ -286,11 +291,11 @@ class MeaningMatcher(ConditionMatcher):
         found = senses(asked.words[at])
         word = asked.words[at]
         is_verb = found is not None and (found[0] == "v" or word.endswith(("ed", "ing")))
-        if is_verb and self._is_object(asked.superlative_end):
-            return at < asked.superlative_end
+        if is_verb and at < asked.superlative_end and self._is_object(asked.superlative_end):
+            return True
         if self._is_money_word(at) or self._is_counted_row(at):
             return True
-        if not is_verb or asked.wants == "who" or at + 1 >= len(asked.words):
+        if not is_verb or asked.wants in {"who", "when"} or at + 1 >= len(asked.words):
             return False
         place = at + 1
         while place < len(asked.words) - 1 and asked.words[place] in _OF:

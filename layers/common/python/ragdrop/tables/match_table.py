@@ -13,7 +13,7 @@ from ragdrop.tables.match_words import WHICH
 from ragdrop.tables.plans import Operation, Part, Plan, Refusal, RefusedPlanError, RowFilter
 from ragdrop.tables.table_words import NOT_SUMMED, NUMBERS, has_repeats, is_additive, is_year
 from ragdrop.tables.typed import TypedTable
-from ragdrop.tables.vocabulary import AUXILIARIES, PAYS, PRICES
+from ragdrop.tables.vocabulary import AUXILIARIES, BEING, PAYS, PRICES
 
 LISTS = frozenset({"and", "or", "und", "oder", "plus", "both", "between", "zwischen", "versus", "vs", "nor", "to"})
 MAX_COMBINED = 64  # ways to read its conditions
@@ -223,6 +223,8 @@ class _Matcher(ExtremeMatcher):
         group = self._group()
         if group is not None:
             yield from self._grouped(filters, *group)
+        elif asked.fold == "share":
+            yield from self._shares(filters)
         elif asked.superlative is not None:
             yield from self._extremes(filters)
         elif asked.fold in {"count", "distinct"}:
@@ -237,6 +239,20 @@ class _Matcher(ExtremeMatcher):
             yield from (self._amount(filters, column) for column in self._measures())
         else:
             yield from self._lists(filters)
+
+    def _shares(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
+        """How many percent of the rows are what is said behind the verb; or of one column's sum another's is."""
+        asked = self.asked
+        numbers = [each for each in self.found.named if each.column in self.vocabulary.numeric]
+        numbers = sorted({each.column: each for each in numbers}.values(), key=lambda each: each.start)
+        if len(numbers) == 2:
+            yield Plan("share", filters, numbers[1].column, minus=filters, minus_column=numbers[0].column)
+            return
+        verb = next((at for at, word in enumerate(asked.words) if at >= asked.fold_end and word in BEING), 0)
+        before = {each for start, options in self.found.filters for each in options if start < verb}
+        whole = tuple(each for each in filters if each in before)
+        if not numbers and len(whole) < len(filters):
+            yield Plan("share", filters, minus=whole)
 
     def _amount(self, filters: tuple[RowFilter, ...], at: int) -> Plan:
         """How much there is of a column in the rows: a sum, or the one value of what does not add up."""
@@ -280,8 +296,9 @@ class _Matcher(ExtremeMatcher):
 
     def _counted(self) -> list[int]:
         """The columns of numbers right behind `how many`."""
-        near = [each.column for each in self.found.named if 0 <= each.start - self.asked.fold_end <= 1]
         columns = self.table.columns
+        near = [each for each in self.found.named if 0 <= each.start - self.asked.fold_end <= 1]
+        near = [each.column for each in near if not self._is_sized(each)]
         found = [at for at in near if at in self.vocabulary.numeric and not is_year(columns[at])]
         end = self.asked.fold_end
         unit = unit_name(self.asked.words[end]) if end < len(self.asked.words) else ""
@@ -328,7 +345,8 @@ class _Matcher(ExtremeMatcher):
 
     def _is_titled_by(self, at: int) -> bool:
         """Whether the table's name has a column's header: then its rows are what the header says."""
-        return any(map(self.vocabulary.titled, self.vocabulary.headers[at]))
+        is_person = at in self.vocabulary.of_concept("person") and has_repeats(self.table, at)
+        return not is_person and any(map(self.vocabulary.titled, self.vocabulary.headers[at]))
 
     def _lists(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
         """The first of the columns that may be meant whose list uses all that the question names."""

@@ -99,7 +99,9 @@ class WordMatcher:
         ):
             return False  # `delay` is the column, not the value `delayed`
         is_cell = word in FILLERS - STOP_WORDS and any(
-            word == text.casefold() for column in self.table.columns for text in column.texts[:_FEW]
+            english_root(word) == english_root(text.casefold())
+            for column in self.table.columns
+            for text in column.texts[:_FEW]
         )
         return (is_cell or not self._is_filler(at)) and all(
             word != column.name.casefold() for column in self.table.columns
@@ -120,6 +122,12 @@ class WordMatcher:
             if codes:
                 yield at, codes
 
+    def _is_sized(self, named: NamedColumn) -> bool:
+        """Whether a column measures what words count: of `Pack (g)` nobody sums grams to know how many packs."""
+        column = self.table.columns[named.column]
+        is_unit = any(map(unit_name, self.asked.words[named.start : named.end + 1]))
+        return column.kind == "number" and bool(column.unit) and not is_unit
+
     def _turned(self, column: TypedColumn, phrase: str) -> list[int]:
         """Cells with all the words in another order: `Rosa Lang` of `Lang, Rosa`."""
         stems = phrase.split()
@@ -131,6 +139,8 @@ class WordMatcher:
     def _is_filler(self, at: int) -> bool:
         word = self.asked.words[at]
         is_noun = self.asked.words[at - 1 : at] == ("many",) and word.endswith("s") and word not in _TIMES | STOP_WORDS
+        if word in {"zu", "auf"} and at + 1 == len(self.asked.words):
+            return False  # closed, open
         return word in FILLERS and at not in self.asked.upper and not (is_noun and self.asked.stems[at] not in NOUNS)
 
     def _is_form(self, at: int, column: int, code: int) -> bool:
@@ -158,7 +168,12 @@ class WordMatcher:
         )
 
     def _is_verb_between(self, start: int, end: int) -> bool:
-        return any(self.asked.words[at] in {"and", "but", "or", "und"} for at in range(start + 1, end))
+        """Whether what was negated ends: at a conjunction, or at what a column of yes and no says."""
+        between = range(start + 1, end)
+        if any(self.asked.words[at] in {"and", "but", "or", "und"} for at in between):
+            return True
+        columns = {column for at in between for column in self.vocabulary.with_word(self.asked.stems[at])}
+        return any(self.table.columns[at].kind == "boolean" for at in columns)
 
     def _add(self, start: int, end: int, options: list[RowFilter], weight: float) -> None:
         found = self.found
@@ -324,7 +339,11 @@ class WordMatcher:
             columns = {column for name in names for column in self.vocabulary.of_concept(name)}
             if not columns:  # `deposit money`, `how deep was the draught`
                 columns = {each.column for each in self.found.named if self._is_named_in(each.column, names)}
-            if each in _SPENDS and not _TIMES.isdisjoint(self.asked.words):
+            if (
+                "place" in names and len(columns) == 1 and self.asked.words[at - 1] in WHICH
+            ):  # `what country is it from`
+                self._name(list(columns), at, at + 1, 2.0)
+            elif each in _SPENDS and not _TIMES.isdisjoint(self.asked.words):
                 self.found.used.add(at)
             elif columns:
                 self.found.used.add(at)

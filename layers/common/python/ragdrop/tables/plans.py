@@ -12,7 +12,7 @@ from typing import Literal
 from ragdrop.tables.cell_values import DAY_S
 from ragdrop.tables.typed import TypedColumn, TypedTable
 
-Operation = Literal["count", "distinct", "sum", "mean", "median", "min", "max", "list"]
+Operation = Literal["count", "distinct", "sum", "mean", "median", "min", "max", "share", "list"]
 Part = Literal["", "day", "month", "year", "weekday"]
 Refusal = Literal[
     "no_table", "no_column", "no_value", "no_period", "unit", "ambiguous", "tie", "unread", "not_a_table_question"
@@ -75,7 +75,8 @@ class Plan:
         filters: All of them hold.
         group, by: The column to group by, and of dates by which part.
         order: The column that a list is ordered by, its largest first unless `ascending`; groups are ordered by result.
-        minus, minus_column: With them instead, the same is computed again; the result is how far both are apart.
+        minus, minus_column: With them instead, the same is computed again; the result is how far both are apart, or
+            of a `share` how many percent of it the first is.
     """
 
     operation: Operation
@@ -104,7 +105,7 @@ class Plan:
         )
         if self.minus is not None:
             other = self.other().expression(table)
-            return f"|{said} - {other}|"
+            return f"{said} of {other}" if self.operation == "share" else f"|{said} - {other}|"
         if self.group is not None:
             said += f" group by {names[self.group]}{f' ({self.by})' if self.by else ''}"
         if self.order is not None or (self.group is not None and self.first):
@@ -134,6 +135,8 @@ def run_plan(plan: Plan, table: TypedTable) -> PlanResult:
     rows: Sequence[int] = table.rows
     for each in plan.filters:
         rows = each.admit(table, rows)
+    if plan.operation == "share":
+        return _share(plan, table, rows)
     if plan.minus is not None:
         mine = _folded(replace(plan, minus=None), table, rows)
         its = run_plan(plan.other(), table)
@@ -144,6 +147,17 @@ def run_plan(plan: Plan, table: TypedTable) -> PlanResult:
     if plan.group is not None:
         return _grouped(plan, table, rows)
     return _listed(plan, table, rows) if plan.operation == "list" else _folded(plan, table, rows)
+
+
+def _share(plan: Plan, table: TypedTable, rows: Sequence[int]) -> PlanResult:
+    """How many percent of the rows, or of the sum of a column, the rows of the filters have."""
+    fold: Operation = "count" if plan.column is None else "sum"
+    part = _folded(replace(plan, operation=fold), table, rows)
+    whole = run_plan(replace(plan.other(), operation=fold), table)
+    if not part.number or not whole.number or part.unit != whole.unit:
+        raise RefusedPlanError("no_value")
+    columns = tuple(dict.fromkeys((*part.columns, *whole.columns)))
+    return PlanResult(100 * part.number / whole.number, "%", rows=whole.rows, columns=columns)
 
 
 def _folded(plan: Plan, table: TypedTable, rows: Sequence[int]) -> PlanResult:

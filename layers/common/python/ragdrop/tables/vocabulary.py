@@ -13,7 +13,7 @@ IRREGULAR = {
     "drove": "drive", "driven": "drive", "ran": "run", "won": "win", "lost": "lose", "swam": "swim", "swum": "swim",
     "flew": "fly", "flown": "fly", "grew": "grow", "children": "child", "men": "man", "women": "woman",
     "meter": "metre", "meters": "metre", "kilometers": "kilometre", "drank": "drink", "ate": "eat",
-    "wrote": "write", "people": "person", "written": "write", "owed": "owe", "thrown": "throw", "quantity": "qty", "mean": "average",
+    "fell": "fall", "wrote": "write", "people": "person", "written": "write", "owed": "owe", "thrown": "throw", "quantity": "qty", "mean": "average",
     "lent": "lend", "given": "give", "brought": "bring", "sown": "sow", "built": "build", "sent": "send", "laid": "lay",
     "fed": "feed", "held": "hold", "kept": "keep", "left": "leave", "caught": "catch", "chosen": "choose",
     "loaves": "loaf", "shelves": "shelf", "avg": "average", "maximum": "max", "minimum": "min", "temperature": "temp",
@@ -57,6 +57,8 @@ def german_root(word: str) -> str:
     if plain == "tags":
         return "tag"
     for ending in ("innen", "nen", "en", "er", "es", "e", "n", "s"):
+        if ending == "er" and plain == word and not word.endswith("der"):
+            continue  # `Mieter` are no `Miete`; `Länder` are a `Land`
         if plain.endswith(ending) and len(plain) - len(ending) >= (3 if ending in {"e", "en"} else 4):
             plain = plain[: -len(ending)]
             return plain[:-1] if plain.endswith("hn") and ending == "e" else plain  # `Löhne` and `Lohn`
@@ -126,7 +128,7 @@ _CONCEPTS = {
     "speed": "fast slow speed schnell langsam",
     "size": "big large small size area groß klein",
     "date": "when date day wann datum eingetreten beigetreten begonnen",
-    "place": "where place located take took wo ort",
+    "place": "where country city town location land stadt place located take took wo ort",
     "person": "who whom whose person people leute personen did wer wem",
     "quantity": "sold sell buy bought ordered quantity units pieces stock verkauft gekauft",
     "rank": "rank place platz",
@@ -150,7 +152,7 @@ _HEADERS = {
     "speed": "speed pace geschwindigkeit",
     "size": "size area fläche größe",
     "date": "date day datum tag when due",
-    "place": "where place location city town ort stadt venue site country destination address room bin shelf "
+    "place": "where origin herkunft place location city town ort stadt venue site country destination address room bin shelf "
     "raum platz hall pitch rack aisle drawer gate warehouse lager regal fach zone depot station floor building "
     "street office shop store",
     "person": "name person who owner assignee member employee author responsible rider driver customer student "
@@ -210,7 +212,7 @@ _NEGATIONS = (
     "nicht kein keine ohne außer unlike"
 )
 NEGATIONS = frozenset(_NEGATIONS.split())
-_NOUNS = "entry row record item line thing session visit purchase occasion case game match day stuff buchung zahlung eintrag rechnung spiel tag"
+_NOUNS = "entry row record item line thing session visit purchase occasion case game match day stuff product article produkt artikel buchung zahlung eintrag rechnung spiel tag"
 NOUNS = _roots_of(_NOUNS)
 """What people call any row."""
 DOCUMENT_NOUNS = NOUNS | _roots_of("note file document page notiz dokument datei seite")
@@ -372,6 +374,7 @@ _LIGHT_STEMS = (
 LIGHT = _roots_of(_LIGHT_STEMS)
 """Verbs that say nothing of which rows are meant, where other words do."""
 AUXILIARIES = frozenset({"do", "does", "did", "have", "has", "had"})
+BEING = AUXILIARIES | {"is", "are", "was", "were", "came", "come", "went", "go", "ist", "sind", "war", "waren", "hat"}
 SUBJECTS = frozenset({"i", "we", "you", "they", "he", "she", "it"})
 PARTICIPLE = re.compile(r"(?:ge|be|ver|er|zer|ent)\w{3,}(?:t|en)|\w{2,}ge\w{3,}(?:t|en)|\w{3,}iert")
 """Of German verbs."""

@@ -39,11 +39,14 @@ def _plain(word: str) -> Iterator[str]:
 def senses(word: str) -> Senses | None:
     """What a word in small letters may mean, with or without its endings; None of a word that is not known."""
     known = _words()
-    for each in (word, *_plain(word)):
-        if each in known:
-            part, own, above = (known[each] + "  ").split(" ")[:3]
-            return part, _numbers(own), _numbers(above)
-    return None
+    found = next((each for each in (word, *_plain(word)) if each in known), None)
+    single = word.removesuffix("s")
+    if found is None:
+        return None
+    if word == found != single and known.get(single, "").startswith("n"):
+        found = single  # `shoes` are more than what somebody is in
+    part, own, above = (known[found] + "  ").split(" ")[:3]
+    return part, _numbers(own), _numbers(above)
 
 
 def _numbers(said: str) -> frozenset[int]:
