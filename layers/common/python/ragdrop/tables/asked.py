@@ -52,10 +52,7 @@ _BOUNDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 _FOLDS: tuple[tuple[re.Pattern[str], Operation | str], ...] = tuple(
     (re.compile(rf"(?<!\S)(?:{pattern})(?!\S)"), fold)
     for pattern, fold in (
-        (
-            r"(?:what |which )?(?:share|percentage|proportion|percent) of(?: all)?|(?:welcher )?anteil|wie viel prozent",
-            "share",
-        ),
+        (r"(?:what |which )?(?:share|percentage|percent) of(?: all)?|(?:welcher )?anteil|wie viel prozent", "share"),
         (r"(?:average|mean) number of", "mean"),
         (r"how many (?:different|distinct|unique)|wie viele (?:verschiedene|unterschiedliche)", "distinct"),
         (r"(?:the )?number of (?:different|distinct|unique)", "distinct"),

@@ -14,24 +14,17 @@ from ragdrop.tables.match_words import WHICH, WordMatcher
 from ragdrop.tables.plans import WEEKDAYS, RefusedPlanError, RowFilter, days_between
 from ragdrop.tables.table_words import NUMBERS, is_year, says_verb
 from ragdrop.tables.vocabulary import (
-    AUXILIARIES,
     CLOSED,
     CONCEPTS,
     DUE,
-    ENDS,
     FILLERS,
     HEADERS,
-    LIGHT,
-    LIGHT_VERBS,
     MEASURED_VERBS,
     OPEN_WORDS,
-    PARTICIPLE,
     PARTS,
     PAYS,
-    SEEN_VERBS,
-    SUBJECTS,
+    VERBS,
     WEEKDAY_WORDS,
-    german_root,
     number_of,
 )
 
@@ -376,16 +369,9 @@ class ConditionMatcher(WordMatcher):
     def _is_small(self, at: int) -> bool:
         """Whether a word needs no place in a plan."""
         word = self.asked.words[at]
-        if word in LIGHT_VERBS and self.found.filters and self._asks_column():
-            return True
-        if word in SEEN_VERBS and self.found.filters:
-            return True
         if word in MEASURED_VERBS and any(self.table.columns[each.column].kind in NUMBERS for each in self.found.named):
             return True
         each, found = self.asked.stems[at], self.found
-        says = any(says_verb(column.name) for column in self.table.columns)
-        if each in ENDS and not says:
-            return True
         if (
             at in found.used
             or self._is_filler(at)
@@ -397,7 +383,7 @@ class ConditionMatcher(WordMatcher):
             return True
         is_sure = bool(found.named or found.filters or self.asked.periods)
         is_quantity = each in CONCEPTS["quantity"] and self.vocabulary.is_cross
-        return is_sure and (each in LIGHT or is_quantity or self._is_free_verb(at, says=says))
+        return is_sure and (is_quantity or each in VERBS)
 
     def _names_documents(self, at: int) -> bool:
         """Whether a word is what the documents of a vault are, of which something but their title is asked."""
@@ -418,31 +404,12 @@ class ConditionMatcher(WordMatcher):
         }
         return not self.table.path and is_noun and bool(stated)
 
-    def _is_free_verb(self, at: int, *, says: bool) -> bool:
-        """Whether a word is the verb of what is asked, and no column *says* which verb the table is about.
-
-        `What flag does Anna sail under`: behind `does` and its subject; in German a participle that ends the question.
-        """
-        asked = self.asked
-        counts = asked.fold in {"count", "distinct"} and asked.fold_end in self.found.used
-        if (says and not asked.bounds) or (counts and (self._has_measure() or not self.found.filters)):
-            return False
-        if not (counts or asked.bounds or asked.superlative or self._requested()):
-            return False
-        if asked.root is german_root:
-            is_ours = not counts or not {"wir", "ich"}.isdisjoint(asked.words)
-            return is_ours and at == len(asked.words) - 1 and PARTICIPLE.fullmatch(asked.words[at]) is not None
-        begins = next((place for place, word in enumerate(asked.words) if word in AUXILIARIES), at)
-        is_ours = asked.words[at - 1] in SUBJECTS  # Anna may do other things with them than the table says
-        is_subject = is_ours or (not counts and at - 1 in self.found.used and at - 1 not in asked.used)
-        return begins + 1 < at and is_subject
-
     def _is_of_things(self) -> bool:
         """Whether `how much` is asked of a thing, without a word of money or measure: `how much butter did we use`."""
         asked, measures = self.asked, {each.column for each in self.found.named} | self.found.measures
         at = 2 if asked.words[0] == "how" else len(asked.words)
         is_thing = any(start == at for start, _ in self.found.filters) and not measures
-        return is_thing and any(each in LIGHT and each not in PAYS for each in asked.stems[at + 1 :])
+        return is_thing and PAYS.isdisjoint(asked.stems)
 
     def _by_concept(self) -> list[int]:
         """The columns of `who`, `when` and the like; one that says more, as `Packed by` and `Due`, only if named."""
@@ -454,12 +421,6 @@ class ConditionMatcher(WordMatcher):
             does = {at for at in found if at != first and HEADERS["person"].isdisjoint(headers[at])}  # as Fixer
             says |= does | {at for at in found if says_verb(self.table.columns[at].name)}
         return [at for at in found if at not in says or at in named]
-
-    def _asks_column(self) -> bool:
-        """Whether the question names the column that it asks for: `which rack`, or `where` of a table of places."""
-        if self.asked.wants == "where":
-            return len(self.vocabulary.of_concept("place")) == 1
-        return any(self.asked.words[max(each.start - 1, 0)] in WHICH for each in self.found.named)
 
     def _has_measure(self) -> bool:
         named = {each.column for each in self.found.named} | self.found.measures

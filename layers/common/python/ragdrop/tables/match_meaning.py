@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 
 from ragdrop.tables.asked import Bound
 from ragdrop.tables.cell_values import unit_factor, unit_name
 from ragdrop.tables.match_conditions import ConditionMatcher
-from ragdrop.tables.match_words import NamedColumn
+from ragdrop.tables.match_words import WHICH, NamedColumn
 from ragdrop.tables.plans import RowFilter
 from ragdrop.tables.table_words import is_year, says_verb
-from ragdrop.tables.vocabulary import CONCEPTS, IRREGULAR, PAYS, STATES, german_root, number_of
+from ragdrop.tables.vocabulary import AUXILIARIES, CONCEPTS, IRREGULAR, PAYS, STATES, german_root, number_of
 from ragdrop.tables.word_relations import relation, senses
 
 MAX_MEANT = 300  # distinct texts of a column whose meanings are compared
 MIN_COMPOUND = 8  # letters of a word of two
 _LINKS = ("", "s", "es", "n", "en", "er", "e")
-_OF = frozenset(
-    [
-        "in",
-        "at",
-        "on",
-        "of",
-        "from",
-        "to",
-        "by",
-        "for",
-        "with",
-        "into",
-        "through",
-        "the",
-        "a",
-        "an",
-        "aus",
-        "nach",
-        "von",
-        "bei",
-        "mit",
-        "in",
-        "im",
-        "für",
-        "am",
-    ]
+_PREPOSITIONS = (
+    "in at on of from to by for with into through under over after up out off back down a an the "
+    "aus nach von bei mit im für am"
 )
+_OF = frozenset(_PREPOSITIONS.split())
+_PARTICIPLE = re.compile(r"(?:\w+)?ge\w{2,}(?:t|en)|(?:be|ver|er|zer|ent)\w{3,}(?:t|en)|\w{3,}iert")
 _MONEY = ("cost", "price", "income", "revenue", "expense", "takings", "proceeds")
 _HEADS = frozenset(
     {"zahl", "wert", "stand", "betrag", "summe", "verbrauch", "menge"}
@@ -185,6 +165,14 @@ class MeaningMatcher(ConditionMatcher):
             self.found.score += 1.0
         return found
 
+    def _ends_question(self, at: int) -> bool:
+        """Whether a verb ends a question for a column that is named: `which gate does LH123 leave from`."""
+        words = self.asked.words
+        is_last = set(words[at + 1 :]) <= _OF and at - 1 in self.found.used - self.asked.used
+        asked_for = [each.column for each in self.found.named if each.start and words[each.start - 1] in WHICH]
+        is_named = any(self.table.columns[column].kind != "date" for column in asked_for)
+        return is_last and is_named and not self.asked.fold and not AUXILIARIES.isdisjoint(words[:at])
+
     def _is_money_word(self, at: int) -> bool:
         """Whether a word says no more than that an amount that is named is paid: `ticket income`, `had to pay`."""
         word = self.asked.words[at]
@@ -231,8 +219,10 @@ class MeaningMatcher(ConditionMatcher):
     def _is_german_verb(self, at: int) -> bool:
         """Whether a word is the finite verb of a question that names a column: the second phrase, or the last word."""
         words, named = self.asked.words, self.found.named
-        if not named or words[0] not in {"wer", "was", "wann", "wo", "wie", "welche", "welcher", "welches"}:
+        if not named or words[0] not in {"in", "wer", "was", "wann", "wo", "wie", "welche", "welcher", "welches"}:
             return False
+        if at == len(words) - 1 and _PARTICIPLE.fullmatch(words[at]):
+            return True
         is_noun = words[0].startswith(("wel", "wie"))
         first = 3 if words[0] == "wie" else 2 if is_noun else 1
         while is_noun and first < at and first in self.found.used:
@@ -292,6 +282,8 @@ class MeaningMatcher(ConditionMatcher):
         word = asked.words[at]
         is_verb = found is not None and (found[0] == "v" or word.endswith(("ed", "ing")))
         if is_verb and at < asked.superlative_end and self._is_object(asked.superlative_end):
+            return True
+        if is_verb and self._ends_question(at):
             return True
         if self._is_money_word(at) or self._is_counted_row(at):
             return True

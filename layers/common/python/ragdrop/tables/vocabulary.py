@@ -13,7 +13,8 @@ IRREGULAR = {
     "drove": "drive", "driven": "drive", "ran": "run", "won": "win", "lost": "lose", "swam": "swim", "swum": "swim",
     "flew": "fly", "flown": "fly", "grew": "grow", "children": "child", "men": "man", "women": "woman",
     "meter": "metre", "meters": "metre", "kilometers": "kilometre", "drank": "drink", "ate": "eat",
-    "fell": "fall", "wrote": "write", "people": "person", "written": "write", "owed": "owe", "thrown": "throw", "quantity": "qty", "mean": "average",
+    "fell": "fall", "people": "person",
+    "wrote": "write", "written": "write", "owed": "owe", "thrown": "throw", "quantity": "qty", "mean": "average",
     "lent": "lend", "given": "give", "brought": "bring", "sown": "sow", "built": "build", "sent": "send", "laid": "lay",
     "fed": "feed", "held": "hold", "kept": "keep", "left": "leave", "caught": "catch", "chosen": "choose",
     "loaves": "loaf", "shelves": "shelf", "avg": "average", "maximum": "max", "minimum": "min", "temperature": "temp",
@@ -152,8 +153,8 @@ _HEADERS = {
     "speed": "speed pace geschwindigkeit",
     "size": "size area fläche größe",
     "date": "date day datum tag when due",
-    "place": "where origin herkunft place location city town ort stadt venue site country destination address room bin shelf "
-    "raum platz hall pitch rack aisle drawer gate warehouse lager regal fach zone depot station floor building "
+    "place": "where origin herkunft place location city town ort stadt venue site country destination address room bin "
+    "shelf raum platz hall pitch rack aisle drawer gate warehouse lager regal fach zone depot station floor building "
     "street office shop store",
     "person": "name person who owner assignee member employee author responsible rider driver customer student "
     "patient borrower tenant pupil visitor buyer mieter schüler spieler fahrer "
@@ -174,10 +175,8 @@ UNITS_OF = {
     "temperature": {"°c", "°f", "degree"}, "speed": {"kmh", "mph"}, "age": {"year"},
 }  # fmt: skip
 _SUPERLATIVES = {
-    "highest largest biggest greatest strongest maximum max most best höchste größte stärkste meisten meiste häufigste öfteste": (
-        False,
-        "",
-    ),
+    "highest largest biggest greatest strongest maximum max most best höchste größte stärkste meisten "
+    "meiste häufigste öfteste": (False, ""),
     "lowest smallest least weakest minimum min fewest worst niedrigste kleinste wenigsten schwächste": (True, ""),
     "longest längste": (False, "distance duration"),
     "shortest kürzeste": (True, "distance duration"),
@@ -212,7 +211,10 @@ _NEGATIONS = (
     "nicht kein keine ohne außer unlike"
 )
 NEGATIONS = frozenset(_NEGATIONS.split())
-_NOUNS = "entry row record item line thing session visit purchase occasion case game match day stuff product article produkt artikel buchung zahlung eintrag rechnung spiel tag"
+_NOUNS = (
+    "entry row record item line thing session visit purchase occasion case game match day stuff product "
+    "article produkt artikel buchung zahlung eintrag rechnung spiel tag"
+)
 NOUNS = _roots_of(_NOUNS)
 """What people call any row."""
 DOCUMENT_NOUNS = NOUNS | _roots_of("note file document page notiz dokument datei seite")
@@ -285,7 +287,8 @@ _FILLERS = (
     "recorded listed aller allen marked called named mentioned shown during within than same used taken place put "
     "go goes "
     "went need needed us we our my i they their it its his her s t re m between both including included "
-    "single individual everyone everybody anyone anybody someone somebody while jemand herr herrn frau mr mrs ms welchem um seit nr everything  belong belongs contain contains hold following respective current time "
+    "single individual everyone everybody anyone anybody someone somebody while jemand herr herrn frau mr mrs ms "
+    "welchem um seit nr everything belong belongs contain contains hold following respective current time "
     "times who whose what "
     "which when "
     "where how long far old more most least other ist sind der die das den dem des ein eine einen einer im in "
@@ -297,20 +300,11 @@ _FILLERS = (
 )
 FILLERS = STOP_WORDS | frozenset(_FILLERS.casefold().split())
 """Words that need no place in a plan."""
-_LIGHT = (
-    "hold holds held keep keeps kept leave leaves left fly flies sit sits lie lies carry carries serve grow grows sail "
-    "sails"
-)
-LIGHT_VERBS = frozenset(_LIGHT.split())
-"""Verbs that say no more than where or whose something is, where the column is named."""
 _RANKED = "grade grades note noten mark marks rank place pos position time zeit platz pace handicap errors lap"
 RANKED = frozenset(_RANKED.split())
 """Headers of numbers whose best may be the lowest."""
 BORN = frozenset(["age", "born", "birth", "birthday", "birthdate", "dob", "geboren", "geburt", "geburtstag", "alter"])
 """Headers that say how old somebody is."""
-_SEEN = "look looked looking watch watched see saw seen observe observed take took takes"
-SEEN_VERBS = frozenset(_SEEN.split())
-"""Verbs that say no more than that there is a row."""
 _MEASURED = "verbraucht geleistet gemacht consumed used measured recorded reached gemessen erreicht"
 MEASURED_VERBS = frozenset(_MEASURED.split())
 """Verbs that say no more than that there is so much of something, where the column of it is named."""
@@ -366,22 +360,11 @@ def wants_of(words: list[str]) -> str:
     return "what"
 
 
-_LIGHT_STEMS = (
-    "get take give look see watch use make do keep hold go come have want bring need lay score collect produce "
-    "bekommen nehmen geben sehen benutzen machen halten bleiben gehen kommen bringen geholt genommen gesehen benutzt "
-    "gehalten gebraucht"
-)
-LIGHT = _roots_of(_LIGHT_STEMS)
-"""Verbs that say nothing of which rows are meant, where other words do."""
 AUXILIARIES = frozenset({"do", "does", "did", "have", "has", "had"})
 BEING = AUXILIARIES | {"is", "are", "was", "were", "came", "come", "went", "go", "ist", "sind", "war", "waren", "hat"}
-SUBJECTS = frozenset({"i", "we", "you", "they", "he", "she", "it"})
-PARTICIPLE = re.compile(r"(?:ge|be|ver|er|zer|ent)\w{3,}(?:t|en)|\w{2,}ge\w{3,}(?:t|en)|\w{3,}iert")
-"""Of German verbs."""
 _STATES = "sold lent given driven paid spent bought taken won lost drawn thrown done made sent bezahlt verkauft"
 STATES = frozenset((*_STATES.split(), "status", "state", "stand"))
 """Words in headers that do not end in `ed` and say what became of a row."""
-ENDS = _roots_of("finish end complete")
 DUE = _roots_of("due deadline fällig frist")
 OTHER_MONEY = _roots_of("fine deposit donation discount refund bonus tip tax strafe kaution spende rabatt pfand")
 """Amounts that are no cost."""
