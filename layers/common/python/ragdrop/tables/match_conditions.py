@@ -53,7 +53,9 @@ class ConditionMatcher(WordMatcher):
                 number, place = Decimal(0), named.start
             if number is None:
                 continue
-            self.found.used.update(range(named.end, place + 1))
+            unit = unit_name(self.asked.words[place + 1]) if place + 1 < len(self.asked.words) else ""
+            is_ours = bool(unit) and self.vocabulary.has_unit(named.column, unit)
+            self.found.used.update(range(named.end, place + 1 + is_ours))
             bound = Bound(number, number, named.start, named.end)
             self.found.filters.append((named.start, [self._bounded(bound, named.column)]))
             self.found.named.remove(named)

@@ -64,12 +64,12 @@ class ExtremeMatcher(MeaningMatcher):
 
     def _is_spent(self, filters: tuple[RowFilter, ...], measure: int) -> bool:
         """Whether all money of some rows goes; raises RefusedPlanError: some of it comes."""
+        if not comes_and_goes(self.table, measure):
+            return False
         rows: Sequence[int] = self.table.rows
         for each in filters:
             rows = each.admit(self.table, rows)
         column = self.table.columns[measure]
-        if not comes_and_goes(self.table, measure):
-            return False
         signs = {column.keys[row] < 0 for row in rows if column.keys[row] != column.missing}
         if len(signs) > 1:
             raise RefusedPlanError("ambiguous")

@@ -34,6 +34,8 @@ _PLACED = frozenset({"in", "at", "on", "during", "im", "am"})
 class MeaningMatcher(ConditionMatcher):
     """Gives words of one question, which one table does not have, a place in it."""
 
+    counted: int | None = None  # the column of numbers that `how many` asks for
+
     def _meanings(self) -> None:
         """Words that stand for a value, a header or the rows by what they mean."""
         self._amounts()
@@ -84,6 +86,7 @@ class MeaningMatcher(ConditionMatcher):
         named = sorted((each for each in self.found.named if each.column in numeric), key=lambda each: each.start)
         if asked.fold == "count" and len({each.column for each in named}) == 2 and self._is_first_noun(named):
             self._drop(named[0].column)
+            self.counted = named[1].column
         for each in list(self.found.named):
             is_all = asked.words[each.start - 1 : each.start] in {("all",), ("aller",), ("alle",), ("allen",)}
             if is_all and self.table.columns[each.column].kind == "text":
@@ -118,7 +121,8 @@ class MeaningMatcher(ConditionMatcher):
     def _is_in(self, at: int, number: Decimal, unit: str) -> bool:
         column = self.table.columns[at]
         factor = unit_factor(unit, column.own_unit)
-        return factor is not None and number * factor * Decimal(10) ** column.scale in set(column.keys)
+        key = None if factor is None else number * factor * Decimal(10) ** column.scale
+        return key is not None and key == int(key) and int(key) in column.keys
 
     def _value_meant(self, at: int) -> bool:
         """A cell of one word that says the same: `flashes` of `flash`, `while leading` of `lead`."""

@@ -73,7 +73,7 @@ class _Matcher(ExtremeMatcher):
         if self.unknown:
             raise RefusedPlanError("no_value" if found.named or found.filters else "no_column")
         self._periods()
-        is_superlative = bool(found.measures) and self.asked.superlative is not None and self.asked.superlative[1]
+        is_superlative = bool(found.measures) and self.asked.superlative is not None
         if not (found.named or found.filters or found.score >= 2 or is_superlative):
             raise RefusedPlanError("no_column")
         plans = list(itertools.islice((plan for plan in self._plans() if self._uses_all(plan)), MAX_PLANS))
@@ -299,6 +299,7 @@ class _Matcher(ExtremeMatcher):
         columns = self.table.columns
         near = [each for each in self.found.named if 0 <= each.start - self.asked.fold_end <= 1]
         near = [each.column for each in near if not self._is_sized(each)]
+        near += [] if self.counted is None else [self.counted]
         found = [at for at in near if at in self.vocabulary.numeric and not is_year(columns[at])]
         end = self.asked.fold_end
         unit = unit_name(self.asked.words[end]) if end < len(self.asked.words) else ""

@@ -1,0 +1,103 @@
+"""Words that a table does not have find their place by meaning, by their parts, or by what they stand before."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from ragdrop.tables import TypedTable, answer
+from ragdrop.tables.text_tables import tables_in_text
+
+TODAY = date(2026, 11, 26)
+CARGO = """consignment,carrier,sent on,pallets,weight (kg),fee (EUR),status
+C-1,Nordline,2026-03-02,4,800,120.00,delivered
+C-2,Südfracht,2026-03-09,2,300,60.00,damaged
+C-3,Nordline,2026-04-01,9,2100,310.50,damaged
+C-4,Nordline,2026-04-20,1,90,44.00,delivered
+"""
+METER = """Mieter;Art;Verbrauch (kWh);Kosten (€)
+Novak;Strom;1561;520,10
+Novak;Gas;9100;900,00
+Roth;Strom;1204;401,00
+"""
+ACCOUNT = """day,category,amount (EUR),balance (EUR)
+2026-01-02,food,-20.00,180.00
+2026-01-05,rent,-100.00,80.00
+2026-01-09,wages,900.00,980.00
+2026-02-01,food,-30.00,950.00
+2026-02-03,rent,-110.00,840.00
+"""
+BEDS = """ward,wing,beds,occupied,closed
+Ward 1,North,30,20,2
+Ward 2,North,10,9,0
+Ward 3,South,20,10,5
+All wards,,60,39,7
+"""
+
+
+def given(text: str, question: str) -> tuple[str | None, str]:
+    found = answer(question, tables_in_text(text, "log.csv"), TODAY)
+    assert found is not None
+    return found.reason, found.value
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "value"),
+    [
+        (CARGO, "How many shipments did Nordline carry?", "3"),  # another word for what names the rows
+        (CARGO, "What was the highest charge?", "310.50 EUR"),  # a fee is a kind of charge
+        (CARGO, "How many consignments weigh 300 kg?", "1"),  # a number with its unit
+        (CARGO, "heaviest consignment", "C-3: 2100 kg"),  # what it is, and how much
+        (METER, "Stromverbrauch von Novak", "1561 kWh"),  # a value and a header in one word
+        (METER, "Was hat Novak insgesamt bezahlt?", "1420.10 EUR"),  # `was` is a German word, too
+        (METER, "Kosten für Strom aller Mieter", "921.10 EUR"),
+        (ACCOUNT, "How much did I spend on food?", "-50.00 EUR"),  # nobody sums balances
+        (ACCOUNT, "What was the biggest amount for rent?", "-110.00 EUR"),  # of money that goes
+        (BEDS, "Which ward has the most closed beds?", "Ward 3: 5"),
+        (BEDS, "How many beds are occupied in the North wing?", "29"),
+        (BEDS, "total beds", "60"),  # the last row sums up all columns, whatever it is called
+        (BEDS, "What share of the beds is occupied?", "65 %"),
+        (CARGO, "What percentage of the consignments was damaged?", "50 %"),
+        (CARGO, "What percentage of Nordline's consignments was damaged?", "33.33 %"),
+    ],
+)
+def test_a_word_that_the_table_has_not_finds_its_place(text: str, question: str, value: str) -> None:
+    assert given(text, question) == (None, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        (CARGO, "How many drivers does Nordline have?"),
+        (CARGO, "Who drove C-2?"),
+        (CARGO, "When did C-2 break?"),  # it was sent on a day; what else happened the table does not say
+        (CARGO, "How many pages has C-1?"),
+        (METER, "Wie hoch ist die Miete von Novak?"),  # no word of `Mieter`
+        (METER, "Wie hoch ist der Stromlohn von Novak?"),  # only a part of the word has a place
+        (BEDS, "How many doctors work in the South wing?"),
+        (BEDS, "How many patients died in Ward 2?"),
+    ],
+)
+def test_a_word_without_a_place_is_refused(text: str, question: str) -> None:
+    assert given(text, question)[0] is not None
+
+
+def test_what_is_negated_ends_at_what_a_column_of_yes_and_no_says() -> None:
+    pupils = "pupil,class,can swim\nAda,9A,yes\nBen,9A,no\nCy,9B,no\nDee,9B,yes\n"
+
+    assert given(pupils, "Who can't swim in 9A?") == (None, "Ben")
+
+
+def test_brackets_say_again_what_stands_before_them() -> None:
+    runners = "runner,country,status\nAnna,ESP,finished\nBen,FRA,DNF\nCara,ESP,DNF\n"
+
+    assert given(runners, "How many runners from Spain (ESP) are there?") == (None, "2")
+    assert given(runners, "How many runners did not finish (DNF)?") == (None, "2")
+
+
+def test_values_of_one_column_that_are_not_listed_are_no_row() -> None:
+    matches: list[TypedTable] = tables_in_text("day,home,away\n1.5.26,Ash,Elm\n8.5.26,Elm,Oak\n", "games.csv")
+    found = answer("When did Ash play Elm?", matches, TODAY)
+
+    assert found is None or found.value in {"", "2026-05-01"}
