@@ -134,14 +134,10 @@ class AskTables:
             return _refusal(TableAnswer(reason="not_a_table_question"), asked.text, retrieval) if is_judged else None
         found = {each.key: each for each in _found(retrieval)}
         listed = {each.key: each for each in self._listed(asked, caller, deadline)}
-        sheets = (each for each in listed.values() if each.key.path.lower().endswith(SHEETS))
-        places = [(each.key, each.revision) for each in found.values()]
-        places += [(each.key, each.revision) for each in sheets]
-        if not retrieval.documents and len(listed) <= MAX_UNFOUND:  # other words, or a language the model has not
-            places += [(each.key, each.revision) for each in listed.values()]
+        places = _places([*found.values()], [*listed.values()], nothing_found=not retrieval.documents)
         tables: list[TypedTable] = []
         owners: dict[int, tuple[DocumentKey, int]] = {}
-        for place in list(dict.fromkeys(places))[:MAX_TABLES]:
+        for place in places:
             for table in self._of(*place):
                 owners[id(table)] = place
                 tables.append(table)
@@ -278,6 +274,18 @@ class AskTables:
             end = len(text.rstrip())
             cited.append((Hit(each.key, each.revision, Chunk(0, 0, end, text[:end]), each.facts), 0, end))
         return cited
+
+
+def _places(
+    found: Sequence[FoundDocument], listed: Sequence[_Listed], *, nothing_found: bool
+) -> list[tuple[DocumentKey, int]]:
+    """The revisions whose tables are read: what was found, all sheets, and of few documents all if *nothing_found*.
+
+    A search finds nothing where a question has other words than the rows, or a language that the model does not cover.
+    """
+    is_all = nothing_found and len(listed) <= MAX_UNFOUND
+    others = (each for each in listed if is_all or each.key.path.lower().endswith(SHEETS))
+    return list(dict.fromkeys((each.key, each.revision) for each in (*found, *others)))[:MAX_TABLES]
 
 
 def _is_of_tables(given: TableAnswer | None, asked: Asked | None, question: str, retrieval: Retrieval) -> bool:

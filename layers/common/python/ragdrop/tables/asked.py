@@ -13,10 +13,10 @@ from ragdrop.tables.plans import Operation
 from ragdrop.tables.vocabulary import (
     ADJECTIVES,
     COMPARATIVES,
-    ENGLISH,
-    GERMAN,
     LOWER,
     NEGATIONS,
+    NO_GERMAN_TABLE,
+    NO_TABLE,
     SUPERLATIVES,
     WON,
     Root,
@@ -25,6 +25,7 @@ from ragdrop.tables.vocabulary import (
     english_root,
     german_root,
     number_of,
+    root_of,
     wants_of,
 )
 
@@ -82,13 +83,6 @@ _QUARTERS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4}
 _QUARTERS |= {f"{word}{end}": at for at, word in enumerate(("erste", "zweite", "dritte", "vierte"), 1) for end in "snr"}
 _FIRST_OR_LAST = {"first": True, "zuerst": True, "last": False, "zuletzt": False}
 _FIRST = re.compile(r"(?<!\S)(?:top|first|bottom|last|die ersten) (\d{1,3}|[a-z]{3,6})(?!\S)")
-NO_GERMAN_TABLE = re.compile(
-    r"(?:ist|sind|hat|haben|kann|darf|muss|soll|warum|wieso|wie (?:kann|geht|mache?|wird)|erkläre)\b"
-)
-NO_TABLE = re.compile(
-    r"(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|may|must|why"
-    r"|how (?:do|does|can|could|should|is|are|was|were|did|to|come)|explain|describe|summari[sz]e|tell me about)\b"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,17 +388,13 @@ def read_question(question: str, today: date) -> Asked | None:
     True
     """
     words = asked_words(question)
-    text = " ".join(words)
-    is_german = not GERMAN.isdisjoint(words) or (words[:1] == ["was"] and ENGLISH.isdisjoint(words))
-    root = german_root if is_german else english_root
+    text, root = " ".join(words), root_of(words)
     if not words or (NO_GERMAN_TABLE if root is german_root else NO_TABLE).match(text):
         return None
     reader = _Reader(words, today)
-    difference = next((found for found in [_DIFFERENCE.search(text)] if found), None)
-    if difference:
+    if difference := _DIFFERENCE.search(text):
         reader.take(difference)
-    bounds = reader.bounds()
-    periods = reader.periods()
+    bounds, periods = reader.bounds(), reader.periods()
     fold, fold_end = "", 0
     for pattern, name in _FOLDS:
         for match in pattern.finditer(text):

@@ -93,7 +93,10 @@ class MeaningMatcher(ConditionMatcher):
                 self._drop(each.column)
 
     def _is_first_noun(self, named: Sequence[NamedColumn]) -> bool:
-        """Whether the first column named is what `how many` counts, with a value before it or none."""
+        """Whether of two columns the first is what `how many` counts, a value before it or none, the second a state."""
+        word = self.asked.words[named[1].end - 1]
+        if not word.endswith(("ed", "en")) and named[1].column not in self.vocabulary.of_concept("quantity"):
+            return False
         start, end = named[0].start, self.asked.fold_end
         return end <= start < named[1].start and self.found.used.issuperset(range(end, start))
 

@@ -259,6 +259,22 @@ GERMAN = frozenset(_GERMAN.casefold().split()) | {word for word in SUPERLATIVES 
 _ENGLISH = "the a an it there this that these those he she i we you they my our any his her their for to with of"
 ENGLISH = frozenset(_ENGLISH.split())
 """What German questions have not: `was` begins a question in both languages."""
+
+
+def root_of(words: list[str]) -> Root:
+    """How words of a question are cut to their roots, by its language."""
+    is_german = not GERMAN.isdisjoint(words) or (words[:1] == ["was"] and ENGLISH.isdisjoint(words))
+    return german_root if is_german else english_root
+
+
+NO_GERMAN_TABLE = re.compile(
+    r"(?:ist|sind|hat|haben|kann|darf|muss|soll|warum|wieso|wie (?:kann|geht|mache?|wird)|erkläre)\b"
+)
+NO_TABLE = re.compile(
+    r"(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|may|must|why"
+    r"|how (?:do|does|can|could|should|is|are|was|were|did|to|come)|explain|describe|summari[sz]e|tell me about)\b"
+)
+"""How a question begins that asks for no number, row or list."""
 _WEEKDAYS = (
     "monday montag", "tuesday dienstag", "wednesday mittwoch", "thursday donnerstag", "friday freitag",
     "saturday samstag sonnabend", "sunday sonntag",
