@@ -181,6 +181,8 @@ TABLES: Sequence[PageTable] = (
     _grids("tables-final", QUALITY_PAGE),
     _grids("tables-second-tuning", QUALITY_PAGE),
     _grids("tables-second-final", QUALITY_PAGE),
+    _grids("tables-third-tuning", QUALITY_PAGE),
+    _grids("tables-third-final", QUALITY_PAGE),
     _grids("tables-large", QUALITY_PAGE),
     _grids("links", QUALITY_PAGE),
     _grids("chunking", QUALITY_PAGE),

@@ -284,8 +284,9 @@ def _places(
     A search finds nothing where a question has other words than the rows, or a language that the model does not cover.
     """
     is_all = nothing_found and len(listed) <= MAX_UNFOUND
-    others = (each for each in listed if is_all or each.key.path.lower().endswith(SHEETS))
-    return list(dict.fromkeys((each.key, each.revision) for each in (*found, *others)))[:MAX_TABLES]
+    places = [(each.key, each.revision) for each in found]
+    places += [(each.key, each.revision) for each in listed if is_all or each.key.path.lower().endswith(SHEETS)]
+    return list(dict.fromkeys(places))[:MAX_TABLES]
 
 
 def _is_of_tables(given: TableAnswer | None, asked: Asked | None, question: str, retrieval: Retrieval) -> bool:

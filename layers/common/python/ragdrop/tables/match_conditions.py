@@ -271,7 +271,7 @@ class ConditionMatcher(WordMatcher):
         if not year:
             return True
         low, high = days_between(*replace(moment, day=None).days(year))
-        return 2 * sum(low <= key <= high for key in keys) >= len(keys)
+        return bool(2 * sum(low <= key <= high for key in keys) >= len(keys))
 
     def _of_period(self, period: Period) -> list[RowFilter]:
         """What a period may be compared with: a column of dates, of years or of names of months, or a header."""

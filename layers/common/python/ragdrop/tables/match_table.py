@@ -160,8 +160,8 @@ class _Matcher(ExtremeMatcher):
             each.column for start, options in self.found.filters for each in options if start in self.asked.glossed
         }
         said = [each for start, options in self.found.filters for each in options if start in self.asked.glossed]
-        kept = [[each for each in options if each.column not in glossed or each in said] for options in filters]
-        return [options for options in kept if options]
+        others = [[each for each in options if each.column not in glossed or each in said] for options in filters]
+        return [options for options in others if options]
 
     def _booleans(self) -> list[list[RowFilter]]:
         """Columns of yes and no that are named: they are conditions."""
@@ -297,8 +297,8 @@ class _Matcher(ExtremeMatcher):
     def _counted(self) -> list[int]:
         """The columns of numbers right behind `how many`."""
         columns = self.table.columns
-        near = [each for each in self.found.named if 0 <= each.start - self.asked.fold_end <= 1]
-        near = [each.column for each in near if not self._is_sized(each)]
+        behind = [each for each in self.found.named if 0 <= each.start - self.asked.fold_end <= 1]
+        near = [each.column for each in behind if not self._is_sized(each)]
         near += [] if self.counted is None else [self.counted]
         found = [at for at in near if at in self.vocabulary.numeric and not is_year(columns[at])]
         end = self.asked.fold_end

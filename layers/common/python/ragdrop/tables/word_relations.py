@@ -25,7 +25,7 @@ def _words() -> dict[str, str]:
 
 
 def _plain(word: str) -> Iterator[str]:
-    """A word as it stands in a dictionary, by its endings."""
+    """The forms of a word that a dictionary may have."""
     yield IRREGULAR.get(word, word)
     for ending, instead in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 2:
