@@ -9,7 +9,7 @@ from ragdrop.tables.match_meaning import MeaningMatcher
 from ragdrop.tables.match_words import WHICH, NamedColumn
 from ragdrop.tables.plans import Operation, Plan, RefusedPlanError, RowFilter
 from ragdrop.tables.table_words import comes_and_goes, has_repeats, is_additive, is_year
-from ragdrop.tables.vocabulary import BORN, PAYS, RANKED
+from ragdrop.tables.vocabulary import BORN, PAYS, RANKED, READINGS
 
 _RANKS = frozenset({"year", "jahr", "number", "rank", "place", "pos", "position"})
 FOLDS = frozenset({"sum", "mean", "median"})
@@ -100,6 +100,7 @@ class ExtremeMatcher(MeaningMatcher):
             if self.asked.superlative and self.asked.superlative[0]
             else ("max", "high", "highest")
         )
+        options = self._readings(options) if not named else options
         totals = [at for at in options if "total" in self.vocabulary.headers[at]]
         if len(options) > 1 and len(totals) == 1 and not named:
             return totals
@@ -122,6 +123,11 @@ class ExtremeMatcher(MeaningMatcher):
         is_subject = asked.superlative_end == 3 and asked.words[0] == "what" and asked.words[1] not in STOP_WORDS
         asks = not is_subject and (is_next or (is_bare and not names))  # `what sold best` is a thing
         return by_concept or asked.wants == "how much" or (asked.wants == "what" and asks)
+
+    def _readings(self, options: list[int]) -> list[int]:
+        """Of several columns of numbers the one that a log is kept for: its results, by their header."""
+        readings = [at for at in options if not READINGS.isdisjoint(self.vocabulary.spoken[at])]
+        return readings if len(readings) == 1 and not self.found.measures else options
 
     def _has_name(self, names: Sequence[int]) -> bool:
         """Whether one of the columns requested names rows: their value is shown as well."""
@@ -162,6 +168,7 @@ class ExtremeMatcher(MeaningMatcher):
         sums = [at for at in options if not {"total", "gesamt", "summe", "sum"}.isdisjoint(self.vocabulary.headers[at])]
         if len(options) > 1 and len(sums) == 1:
             return sums
+        options = self._readings(options)
         if not options:
             raise RefusedPlanError("no_column")
         if len(options) > 1 and not meant:

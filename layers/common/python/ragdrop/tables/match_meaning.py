@@ -23,8 +23,10 @@ _PREPOSITIONS = (
     "aus nach von bei mit im für am"
 )
 _OF = frozenset(_PREPOSITIONS.split())
+_GERMAN_ASKS = frozenset({"wer", "was", "wann", "wo", "wie", "welche", "welcher", "welches", "welchem", "welchen"})
 _PARTICIPLE = re.compile(r"(?:\w+)?ge\w{2,}(?:t|en)|(?:be|ver|er|zer|ent)\w{3,}(?:t|en)|\w{3,}iert")
 _MONEY = ("cost", "price", "income", "revenue", "expense", "takings", "proceeds")
+_MEASURES = frozenset({"score", "result", "value", "reading", "number", "amount", "figure", "level", "mark"})
 _HEADS = frozenset(
     {"zahl", "wert", "stand", "betrag", "summe", "verbrauch", "menge"}
 )  # of compounds that say no more than the rest
@@ -47,7 +49,9 @@ class MeaningMatcher(ConditionMatcher):
             if self.asked.root is german_root:
                 self._compound(at)
             elif senses(word) is not None:
-                self._value_meant(at) or self._rows_meant(at) or self._header_meant(at)
+                is_asked = at > 0 and self.asked.words[at - 1] in WHICH  # `which movie` is a film, not any row
+                self._value_meant(at) or (is_asked and self._header_meant(at)) or self._rows_meant(at)
+                self._free(at, at + 1) and self._header_meant(at)
 
     def _glosses(self) -> None:
         """Words before brackets that the table has other words for, in them: `came from Spain (ESP)`."""
@@ -181,8 +185,11 @@ class MeaningMatcher(ConditionMatcher):
         return is_last and is_named and not self.asked.fold and not AUXILIARIES.isdisjoint(words[:at])
 
     def _is_money_word(self, at: int) -> bool:
-        """Whether a word says no more than that an amount that is named is paid: `ticket income`, `had to pay`."""
+        """Whether a word says no more than that a number that is named is one: `ticket income`, `oral result`."""
         word = self.asked.words[at]
+        is_number = any(each.column in self.vocabulary.numeric for each in self.found.named)
+        if word.removesuffix("s") in _MEASURES and is_number:
+            return True
         is_money = self.asked.stems[at] in PAYS or any(relation(word, each) == 2 for each in _MONEY)
         return is_money and any(self.table.columns[each.column].kind == "amount" for each in self.found.named)
 
@@ -226,7 +233,9 @@ class MeaningMatcher(ConditionMatcher):
     def _is_german_verb(self, at: int) -> bool:
         """Whether a word is the finite verb of a question that names a column: the second phrase, or the last word."""
         words, named = self.asked.words, self.found.named
-        if not named or words[0] not in {"in", "wer", "was", "wann", "wo", "wie", "welche", "welcher", "welches"}:
+        if words[0] in {"in", "aus", "an", "von", "bei", "für", "mit", "seit"}:
+            words, at = words[1:], at - 1
+        if not named or words[0] not in _GERMAN_ASKS:
             return False
         if at == len(words) - 1 and _PARTICIPLE.fullmatch(words[at]):
             return True

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ragdrop.tables.asked import Asked
-from ragdrop.tables.cell_values import unit_name
+from ragdrop.tables.cell_values import DAY_S, unit_name
 from ragdrop.tables.match_extremes import FOLDS, ExtremeMatcher
 from ragdrop.tables.match_words import WHICH
 from ragdrop.tables.plans import Operation, Part, Plan, Refusal, RefusedPlanError, RowFilter
@@ -16,6 +17,7 @@ from ragdrop.tables.typed import TypedTable
 from ragdrop.tables.vocabulary import AUXILIARIES, BEING, PAYS, PRICES
 
 LISTS = frozenset({"and", "or", "und", "oder", "plus", "both", "between", "zwischen", "versus", "vs", "nor", "to"})
+CLOCK = re.compile(r"\b(?:what time|wie viel uhr|uhrzeit)\b")
 MAX_COMBINED = 64  # ways to read its conditions
 MAX_PLANS = 24  # that one question may mean in one table
 
@@ -357,6 +359,8 @@ class _Matcher(ExtremeMatcher):
         by_concept = any(self.vocabulary.of_concept(name) for name in asked.concepts)
         if asked.concepts and not by_concept and asked.wants == "what" and not self._has_measure():
             raise RefusedPlanError("no_column")
+        if self._asks_clock():
+            raise RefusedPlanError("no_column")
         for options in self._shown_first({each.column for each in filters}):
             adds = not self._is_worded() and all(is_additive(table, column) for column in options)
             fold: Operation = "sum" if adds else "list"
@@ -365,6 +369,14 @@ class _Matcher(ExtremeMatcher):
             if plans:
                 yield from plans
                 return
+
+    def _asks_clock(self) -> bool:
+        """Whether a time of day is asked for, and no column has any."""
+        text = " ".join(self.asked.words)
+        dates = [column for column in self.table.columns if column.kind == "date"]
+        has_clock = any(key % DAY_S for column in dates for key in column.keys[:100] if key != column.missing)
+        has_clock |= any(column.kind == "duration" for column in self.table.columns)
+        return CLOCK.search(text) is not None and not has_clock
 
     def _shown_first(self, filtered: set[int]) -> list[list[int]]:
         """The columns that a list may show, those that are likely to be meant first; none without any."""
@@ -399,7 +411,8 @@ class _Matcher(ExtremeMatcher):
         else:
             amounts = [at for at, column in enumerate(table.columns) if column.kind == "amount" and at not in filtered]
             numeric = [at for at in numeric if at not in filtered]  # `wines under 20 pounds`
-            found = [numeric, requested, measured, amounts if len(amounts) == 1 else [], rows]
+            is_rows = 0 in self.found.used and not any(start == 0 for start, _ in self.found.filters)
+            found = [numeric, requested, measured, amounts if len(amounts) == 1 and not is_rows else [], rows]
         return [each for each in (years, *found) if each]
 
 

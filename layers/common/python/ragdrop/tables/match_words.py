@@ -199,6 +199,8 @@ class WordMatcher:
         for stems in sorted(headers, key=len, reverse=True):
             for at in range(len(asked.words)):
                 end = self._end_of(stems, at) if stems else 0
+                if at and asked.words[at - 1] in {"how", "wie"} and asked.concepts:
+                    continue  # `how far` is no `Fare`
                 is_last = (
                     end == len(asked.words) and asked.words[at] in STOP_WORDS
                 )  # `which platform does it leave from`

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import PurePath
 from weakref import WeakKeyDictionary
 
 from groundcheck.sentences import words
@@ -63,10 +62,7 @@ class TableWords:
             root(word) for key, said in ALIASES.items() if any(key in each for each in title) for word in said.split()
         }
         label = {*self.spoken[table.label]} if table.label is not None else set()
-        self.named = {*plain_words(name.replace(".", " ")), *label} - {
-            *plain_words(PurePath(table.path).suffix),
-            *SMALL,
-        }
+        self.named = {*plain_words(name.replace(".", " ")), *label} - {table.path.rpartition(".")[2].casefold(), *SMALL}
         self.years = {int(year) for year in re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", name)}
         self.months = {MONTH_NUMBERS[word] for word in words(name) if word in MONTH_NUMBERS}
         self.numbered = frozenset({0} if table.columns and numbers_its_rows(table) else ())
@@ -123,7 +119,11 @@ class TableWords:
     def titled(self, word: str) -> bool:
         """Whether the table's name has a word, or a longer one that begins with it."""
         is_long = len(word) > MIN_PART - self._is_german
-        return word in self.title or (is_long and any(self._alike(word, each) for each in self.title))
+        return (
+            word in self.title
+            or not SYNONYMS.get(word, frozenset()).isdisjoint(self.title)
+            or (is_long and any(self._alike(word, each) for each in self.title))
+        )
 
     def _alike(self, word: str, other: str) -> bool:
         if self._is_german and len(other) >= MIN_PART:
@@ -146,7 +146,9 @@ class TableWords:
             return column.kind == "date"
         if name == "person" and column.kind == "text" and self._is_of_people(at):
             return True
-        if name in {"place", "person"}:
+        if name == "person":
+            return by_name and column.kind == "text" and self._are_names(at)
+        if name == "place":
             return by_name and column.kind == "text"
         if name == "money":
             is_other = column.kind == "amount" and not OTHER_MONEY.isdisjoint(self.headers[at]) and not by_name
@@ -164,9 +166,12 @@ class TableWords:
     def _is_of_people(self, at: int) -> bool:
         """Whether a header ends like one who does something, and the cells look like names."""
         last = self.spoken[at][-1] if self.spoken[at] else ""
+        return bool(_DOER.search(last)) and last not in _NO_DOERS and self._are_names(at)
+
+    def _are_names(self, at: int) -> bool:
         texts = self.table.columns[at].texts[:50]
         named = sum(text[:1].isupper() and not any(map(str.isdigit, text)) for text in texts)
-        return bool(_DOER.search(last)) and last not in _NO_DOERS and named * 10 >= len(texts) * 9
+        return named * 10 >= len(texts) * 9
 
     def _is_bare_money(self, at: int) -> bool:
         """Whether a number without a unit is money: the table is a budget, and no column states a currency."""

@@ -114,7 +114,7 @@ _SYNONYMS = (
 SYNONYMS = {root: group for group in map(_roots_of, _SYNONYMS.split(";")) for root in group}
 """Roots of words that say the same of a column, in both languages."""
 _CONCEPTS = {
-    "money": "umsatz cost price spend spent spending spendings pay paid ausgaben ausgabe kostete zusammengekommen "
+    "money": "geld umsatz cost price spend spent spending spendings pay paid ausgaben ausgabe kostete zusammengekommen "
     "expensive expense expenditure earn earns earned verdient charge money cheap costly amount worth value bill "
     "kosten kostet gekostet "
     "preis betrag ausgegeben bezahlt gezahlt zahlen zahlt zahle teuer",
@@ -304,7 +304,7 @@ _FILLERS = (
     "go goes "
     "went need needed us we our my i they their it its his her s t re m between both including included "
     "single individual everyone everybody anyone anybody someone somebody while jemand herr herrn frau mr mrs ms "
-    "welchem um seit nr everything belong belongs contain contains hold following respective current time "
+    "welchem um seit nr beim everything belong belongs contain contains hold following respective current time "
     "times who whose what "
     "which when "
     "where how long far old more most least other ist sind der die das den dem des ein eine einen einer im in "
@@ -319,6 +319,8 @@ FILLERS = STOP_WORDS | frozenset(_FILLERS.casefold().split())
 _RANKED = "grade grades note noten mark marks rank place pos position time zeit platz pace handicap errors lap"
 RANKED = frozenset(_RANKED.split())
 """Headers of numbers whose best may be the lowest."""
+READINGS = frozenset({"result", "value", "reading", "measurement", "ergebnis", "wert", "messwert"})
+"""Headers of what a log is kept for."""
 BORN = frozenset(["age", "born", "birth", "birthday", "birthdate", "dob", "geboren", "geburt", "geburtstag", "alter"])
 """Headers that say how old somebody is."""
 _MEASURED = "verbraucht geleistet gemacht consumed used measured recorded reached gemessen erreicht"
