@@ -371,7 +371,8 @@ class ConditionMatcher(WordMatcher):
     def _is_small(self, at: int) -> bool:
         """Whether a word needs no place in a plan."""
         word = self.asked.words[at]
-        if word in MEASURED_VERBS and any(self.table.columns[each.column].kind in NUMBERS for each in self.found.named):
+        is_number = any(self.table.columns[each.column].kind in NUMBERS for each in self.found.named)
+        if word in MEASURED_VERBS and (is_number or self.asked.superlative is not None):
             return True
         each, found = self.asked.stems[at], self.found
         if (

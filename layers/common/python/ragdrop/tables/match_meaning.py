@@ -12,7 +12,7 @@ from ragdrop.tables.match_conditions import ConditionMatcher
 from ragdrop.tables.match_words import WHICH, NamedColumn
 from ragdrop.tables.plans import RowFilter
 from ragdrop.tables.table_words import is_year, says_verb
-from ragdrop.tables.vocabulary import AUXILIARIES, CONCEPTS, IRREGULAR, PAYS, STATES, german_root, number_of
+from ragdrop.tables.vocabulary import BEING, CONCEPTS, IRREGULAR, PAYS, READINGS, STATES, german_root, number_of
 from ragdrop.tables.word_relations import relation, senses
 
 MAX_MEANT = 300  # distinct texts of a column whose meanings are compared
@@ -43,6 +43,7 @@ class MeaningMatcher(ConditionMatcher):
         self._amounts()
         self._modified()
         self._glosses()
+        self._result()
         for at, word in enumerate(self.asked.words):
             if not self._free(at, at + 1) or self._is_filler(at) or word.isdigit():
                 continue
@@ -52,6 +53,13 @@ class MeaningMatcher(ConditionMatcher):
                 is_asked = at > 0 and self.asked.words[at - 1] in WHICH  # `which movie` is a film, not any row
                 self._value_meant(at) or (is_asked and self._header_meant(at)) or self._rows_meant(at)
                 self._free(at, at + 1) and self._header_meant(at)
+
+    def _result(self) -> None:
+        """What a log is kept for, by a word that says no more: `lowest glucose reading`."""
+        columns = [at for at in sorted(self.vocabulary.numeric) if not READINGS.isdisjoint(self.vocabulary.spoken[at])]
+        for at, word in enumerate(self.asked.words if len(columns) == 1 else ()):
+            if word.removesuffix("s") in _MEASURES and self._free(at, at + 1):
+                self._name(columns, at, at + 1, 1.5)
 
     def _glosses(self) -> None:
         """Words before brackets that the table has other words for, in them: `came from Spain (ESP)`."""
@@ -151,6 +159,9 @@ class MeaningMatcher(ConditionMatcher):
         near = [(self._near(self.asked.words[at], said), place) for place, said in enumerate(self.vocabulary.spoken)]
         best = max((score for score, _ in near), default=0)
         columns = [place for score, place in near if score == best > 0]
+        if best == 1 and any(each.end == at and each.column in self.vocabulary.numeric for each in self.found.named):
+            self.found.used.add(at)  # the written exam, where `Written` is a column
+            return True
         stated = {each.column for _, options in self.found.filters for each in options}
         columns = [place for place in columns if best == 2 or place not in stated]
         if self.asked.wants == "who":  # what somebody did is not who did it
@@ -182,7 +193,7 @@ class MeaningMatcher(ConditionMatcher):
         is_last = set(words[at + 1 :]) <= _OF and at - 1 in self.found.used - self.asked.used
         asked_for = [each.column for each in self.found.named if each.start and words[each.start - 1] in WHICH]
         is_named = any(self.table.columns[column].kind != "date" for column in asked_for)
-        return is_last and is_named and not self.asked.fold and not AUXILIARIES.isdisjoint(words[:at])
+        return is_last and is_named and not self.asked.fold and not BEING.isdisjoint(words[:at])
 
     def _is_money_word(self, at: int) -> bool:
         """Whether a word says no more than that a number that is named is one: `ticket income`, `oral result`."""
@@ -232,18 +243,23 @@ class MeaningMatcher(ConditionMatcher):
 
     def _is_german_verb(self, at: int) -> bool:
         """Whether a word is the finite verb of a question that names a column: the second phrase, or the last word."""
-        words, named = self.asked.words, self.found.named
+        words, used = self.asked.words, self.found.used
+        if self.asked.stems[at] in PAYS:
+            return False  # what is paid is money
         if words[0] in {"in", "aus", "an", "von", "bei", "für", "mit", "seit"}:
-            words, at = words[1:], at - 1
-        if not named or words[0] not in _GERMAN_ASKS:
+            words, at, used = words[1:], at - 1, {place - 1 for place in used}
+        is_how = words[0] == "wie" and bool(self.asked.concepts)
+        if words[0] not in _GERMAN_ASKS or not (self.found.named or self.found.filters):
             return False
         if at == len(words) - 1 and _PARTICIPLE.fullmatch(words[at]):
             return True
         is_noun = words[0].startswith(("wel", "wie"))
-        first = 3 if words[0] == "wie" else 2 if is_noun else 1
-        while is_noun and first < at and first in self.found.used:
+        first = 3 if words[0] == "wie" and not is_how else 2 if is_noun else 1
+        while is_noun and not is_how and first < at and first in used:
             first += 1
-        return at == first and (not is_noun or first - 1 in self.found.used)
+        if at != first or not (self.found.named or is_noun):
+            return False
+        return is_how or not is_noun or first - 1 in used
 
     def _compound(self, at: int) -> None:
         """A German word of two that each have a place: `Stromverbrauch` of a row `Strom` and a column `Verbrauch`."""
@@ -314,6 +330,8 @@ class MeaningMatcher(ConditionMatcher):
             return len(dates) == 1 and not says_verb(self.table.columns[dates[0]].name)
         if asked.fold in {"count", "distinct"} and (not between or between & _PLACED):
             return False
+        if any(bound.start == at + 1 for bound in asked.bounds):
+            return True
         return any(
             start == place and any(each.keys is not None for each in options) for start, options in self.found.filters
         )

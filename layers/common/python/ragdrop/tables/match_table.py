@@ -408,6 +408,8 @@ class _Matcher(ExtremeMatcher):
                 requested = [at for at in requested if table.columns[at].kind != "date"]  # of the verb
                 others = others or [at for at in self.vocabulary.of_concept("thing") if at not in filtered][:1]
             found = [numeric, measured, requested, by_concept, others]
+            if asked.words[:1] == ("what",) and asked.words[1] in BEING and filtered:
+                found.append(self._readings(sorted(self.vocabulary.numeric)))
         else:
             amounts = [at for at, column in enumerate(table.columns) if column.kind == "amount" and at not in filtered]
             numeric = [at for at in numeric if at not in filtered]  # `wines under 20 pounds`

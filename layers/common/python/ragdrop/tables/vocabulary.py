@@ -96,7 +96,7 @@ def asked_words(question: str, *, folded: bool = True) -> list[str]:
     text = re.sub(r"(?<=[a-zäöüß])'s\b", "", text)
     text = re.sub(r"(?<![\w-])(\d[\d.,]*)(?=(?:kwh|km|m|kg|g|h|min|mins|hrs?|eur|cm|mm|l|ml|mb|gb|k)\b)", r"\1 ", text)
     text = re.sub(r"(?<=[^\W\d_])-(?=[^\W\d_])", " ", text)
-    found = re.findall(r"-?\d[\d.,:/'-]*\d(?:st|nd|rd|th)?|[<>]=?|[^\W_]+(?:['./&+-][^\W_]+)*|[^\W_]", text)
+    found = re.findall(r"-?\d[\d.,:/'-]*\d(?:st|nd|rd|th)?(?![^\W_])|[<>]=?|[^\W_]+(?:['./&+-][^\W_]+)*|[^\W_]", text)
     return [word.rstrip(".,") for word in found]
 
 
@@ -304,7 +304,8 @@ _FILLERS = (
     "go goes "
     "went need needed us we our my i they their it its his her s t re m between both including included "
     "single individual everyone everybody anyone anybody someone somebody while jemand herr herrn frau mr mrs ms "
-    "welchem um seit nr beim everything belong belongs contain contains hold following respective current time "
+    "welchem um seit nr beim everything done given belong belongs contain contains hold following respective "
+    "current time "
     "times who whose what "
     "which when "
     "where how long far old more most least other ist sind der die das den dem des ein eine einen einer im in "
