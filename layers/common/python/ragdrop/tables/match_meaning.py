@@ -242,24 +242,25 @@ class MeaningMatcher(ConditionMatcher):
         return at > 0 and any(each.start == at and each.column in self.vocabulary.numeric for each in self.found.named)
 
     def _is_german_verb(self, at: int) -> bool:
-        """Whether a word is the finite verb of a question that names a column: the second phrase, or the last word."""
-        words, used = self.asked.words, self.found.used
-        if self.asked.stems[at] in PAYS:
-            return False  # what is paid is money
-        if words[0] in {"in", "aus", "an", "von", "bei", "für", "mit", "seit"}:
-            words, at, used = words[1:], at - 1, {place - 1 for place in used}
-        is_how = words[0] == "wie" and bool(self.asked.concepts)
-        if words[0] not in _GERMAN_ASKS or not (self.found.named or self.found.filters):
+        """Whether a word is the verb of a question for a column that is named: the second phrase, or the last word.
+
+        What rows did, or when, the table must say: `welche Mitarbeiter rauchen`, `wann hat sie gekündigt`.
+        """
+        words, used, rows = self.asked.words, self.found.used, {self.table.label, self.table.row_name}
+        asked_for = {each.column for each in self.found.named} - rows
+        if self.asked.wants == "when" or self.asked.stems[at] in PAYS or not asked_for:
             return False
         if at == len(words) - 1 and _PARTICIPLE.fullmatch(words[at]):
-            return True
-        is_noun = words[0].startswith(("wel", "wie"))
-        first = 3 if words[0] == "wie" and not is_how else 2 if is_noun else 1
-        while is_noun and not is_how and first < at and first in used:
-            first += 1
-        if at != first or not (self.found.named or is_noun):
+            return not asked_for.isdisjoint(self.vocabulary.numeric)
+        if words[0] in {"in", "aus", "an", "von", "bei", "für", "mit", "seit"}:
+            words, at, used = words[1:], at - 1, {place - 1 for place in used}
+        if words[0] not in _GERMAN_ASKS:
             return False
-        return is_how or not is_noun or first - 1 in used
+        is_noun = words[0].startswith(("wel", "wie"))
+        first = 3 if words[0] == "wie" else 2 if is_noun else 1
+        while is_noun and first < at and first in used:
+            first += 1
+        return at == first and (not is_noun or first - 1 in used)
 
     def _compound(self, at: int) -> None:
         """A German word of two that each have a place: `Stromverbrauch` of a row `Strom` and a column `Verbrauch`."""
@@ -312,7 +313,8 @@ class MeaningMatcher(ConditionMatcher):
             return self._is_german_verb(at)
         found = senses(asked.words[at])
         word = asked.words[at]
-        is_verb = found is not None and (found[0] == "v" or word.endswith(("ed", "ing")))
+        is_noun = at > 0 and asked.words[at - 1] in {"the", "a", "an", "my", "our", "to"}
+        is_verb = not is_noun and found is not None and (found[0] == "v" or word.endswith(("ed", "ing")))
         if is_verb and at < asked.superlative_end and self._is_object(asked.superlative_end):
             return True
         if is_verb and self._ends_question(at):
@@ -327,8 +329,9 @@ class MeaningMatcher(ConditionMatcher):
         between = set(asked.words[at + 1 : place])
         if any(period.start <= place <= period.end for period in asked.periods):
             dates = self._date_columns()
-            return len(dates) == 1 and not says_verb(self.table.columns[dates[0]].name)
-        if asked.fold in {"count", "distinct"} and (not between or between & _PLACED):
+            is_open = any(period.first is None or period.last is None for period in asked.periods)
+            return is_open and len(dates) == 1 and not says_verb(self.table.columns[dates[0]].name)
+        if (asked.fold in {"count", "distinct"} and not between) or between & _PLACED:
             return False
         if any(bound.start == at + 1 for bound in asked.bounds):
             return True

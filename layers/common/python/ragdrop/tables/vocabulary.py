@@ -336,6 +336,7 @@ CLOSED = _roots_of("paid bezahlt done erledigt closed completed finished returne
 
 
 _CONCEPT_ASKED: tuple[tuple[str, str], ...] = (
+    (r"how long(?= .*\b(?:take|takes|took|last|lasts|lasted)\b)|wie lange", "duration"),
     (r"how long|wie lang\w*", "distance duration"), (r"how far|wie weit", "distance"),
     (r"how heavy|wie schwer", "weight"),
     (r"how old|wie alt", "age"), (r"how (?:tall|high)|wie hoch", "height"), (r"how (?:hot|cold|warm)", "temperature"),
