@@ -23,7 +23,7 @@ from ragdrop.tables.vocabulary import (
     OPEN_WORDS,
     PARTS,
     PAYS,
-    VERBS,
+    TAKES,
     WEEKDAY_WORDS,
     number_of,
 )
@@ -386,7 +386,7 @@ class ConditionMatcher(WordMatcher):
             return True
         is_sure = bool(found.named or found.filters or self.asked.periods)
         is_quantity = each in CONCEPTS["quantity"] and self.vocabulary.is_cross
-        return is_sure and (is_quantity or each in VERBS)
+        return is_sure and (is_quantity or each in TAKES)
 
     def _names_documents(self, at: int) -> bool:
         """Whether a word is what the documents of a vault are, of which something but their title is asked."""

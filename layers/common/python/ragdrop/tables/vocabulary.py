@@ -221,6 +221,7 @@ DOCUMENT_NOUNS = NOUNS | _roots_of("note file document page notiz dokument datei
 """What people call any row of the table of documents."""
 _VERBS = "take took taken work worked ride rode ridden rides walk run ran cycle hike drive"
 VERBS = _roots_of(_VERBS)
+TAKES = _roots_of("take took taken")
 """Words that a column may be meant by, and need not."""
 PAYS = _roots_of("spend spent pay paid cost bezahlt ausgegeben gezahlt zahlt zahle kosten kostet gekostet")
 """Verbs that ask for a sum of money."""
