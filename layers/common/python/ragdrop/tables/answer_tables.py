@@ -93,8 +93,8 @@ def answer_from_tables(question: str, tables: Sequence[TypedTable], today: date)
     same = {(each.value, each.number) for each in given}
     if len(same) == 1:
         return given[0]
-    firsts = {each.rows if each.plan and each.plan.order is not None else None for each in given}
-    if len(firsts) == 1 and None not in firsts:  # the longest by distance and by time alike
+    named = {each.rows if each.plan and each.plan.order is not None else None for each in given}
+    if len(named) == 1 and None not in named:  # the longest by distance and by time alike
         return replace(given[0], value=", ".join(given[0].rows), number=None, unit="")
     paths = tuple(dict.fromkeys(each.path for each in given))
     return TableAnswer(reason="tie" if len(paths) > 1 else "ambiguous", closest=paths)

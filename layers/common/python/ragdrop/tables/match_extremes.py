@@ -125,7 +125,7 @@ class ExtremeMatcher(MeaningMatcher):
         return by_concept or asked.wants == "how much" or (asked.wants == "what" and asks)
 
     def _readings(self, options: list[int]) -> list[int]:
-        """Of several columns of numbers the one that a log is kept for: its results, by their header."""
+        """Of several columns of numbers the one that a log is written for: its results, by their header."""
         readings = [at for at in options if not READINGS.isdisjoint(self.vocabulary.spoken[at])]
         return readings if len(readings) == 1 and not self.found.measures else options
 

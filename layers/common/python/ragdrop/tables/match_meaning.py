@@ -55,7 +55,7 @@ class MeaningMatcher(ConditionMatcher):
                 self._free(at, at + 1) and self._header_meant(at)
 
     def _result(self) -> None:
-        """What a log is kept for, by a word that says no more: `lowest glucose reading`."""
+        """What a log is written for, by a word that says no more: `lowest glucose reading`."""
         columns = [at for at in sorted(self.vocabulary.numeric) if not READINGS.isdisjoint(self.vocabulary.spoken[at])]
         for at, word in enumerate(self.asked.words if len(columns) == 1 else ()):
             if word.removesuffix("s") in _MEASURES and self._free(at, at + 1):

@@ -322,7 +322,7 @@ _RANKED = "grade grades note noten mark marks rank place pos position time zeit 
 RANKED = frozenset(_RANKED.split())
 """Headers of numbers whose best may be the lowest."""
 READINGS = frozenset({"result", "value", "reading", "measurement", "ergebnis", "wert", "messwert"})
-"""Headers of what a log is kept for."""
+"""Headers of what a log is written for."""
 BORN = frozenset(["age", "born", "birth", "birthday", "birthdate", "dob", "geboren", "geburt", "geburtstag", "alter"])
 """Headers that say how old somebody is."""
 _MEASURED = "verbraucht geleistet gemacht consumed used measured recorded reached gemessen erreicht"
