@@ -31,6 +31,7 @@ CODE = {
 }
 RELEASE = re.compile(r"[0-9a-f]{10}(?=\.|$)")
 TIMEOUT_S = 300
+GET_ATT = re.compile(r"Fn::GetAtt: (\w+)\.(\S+)$", re.MULTILINE)
 REASONS = {
     "aws_cloudformation_stack": "Terraform's own: the stack, whose template is the artifact's",
     "aws_s3_object": "Terraform's own: archives, the nested template and the template, which SAM and CDK upload too",
@@ -61,7 +62,7 @@ def stand_in_build(folder: Path, *, for_emulator: bool = False) -> Path:
             (folder / name / "app.py").write_text(f"name = {name!r}\n", "utf-8")
             resource["Properties"][used_as] = name if used_as.endswith("Uri") else f"{name}/template.yaml"
     shutil.copy(REPOSITORY / "templates/monitoring.yaml", folder / "Monitoring/template.yaml")
-    text = yaml.safe_dump(template, sort_keys=False)
+    text = GET_ATT.sub(r"Fn::GetAtt: [\1, \2]", yaml.safe_dump(template, sort_keys=False))  # as sam writes it
     if for_emulator:  # what `make up` changes, too
         text = with_first_parts(with_concurrency(text, "2"), defaults_of(text))
     (folder / "template.yaml").write_text(text, "utf-8")
