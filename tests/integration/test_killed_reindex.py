@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -70,6 +72,10 @@ def environ(embeddings: StubEmbeddings, monkeypatch: pytest.MonkeyPatch, tmp_pat
         for name, value in made.items():
             monkeypatch.setenv(name, value)
         yield made
+        for service in ("s3", "sqs", "dynamodb"):
+            client(service).close()
+    with warnings.catch_warnings(action="ignore"):
+        gc.collect()  # connections to the model go with the application
 
 
 @contextmanager
