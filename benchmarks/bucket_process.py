@@ -107,9 +107,15 @@ def corpus(size: int, batch: int, vectors: MakeVector, *, words: int = WORDS_A_C
 
     A chunk has *words* words on average, half as many at least.
     """
-    source = random.Random(size)
-    for first in range(0, size, batch):
-        count = min(batch, size - first)
+    yield from part_of_corpus(range(size), batch, vectors, random.Random(size), words=words)
+
+
+def part_of_corpus(
+    numbers: range, batch: int, vectors: MakeVector, source: random.Random, *, words: int = WORDS_A_CHUNK
+) -> Iterator[list[IndexedChunk]]:
+    """The chunks of these *numbers*, which begin and end with a document."""
+    for first in range(numbers.start, numbers.stop, batch):
+        count = min(batch, numbers.stop - first)
         lengths = [source.randint(words // 2, words + words // 2) for _ in range(count)]
         drawn = iter(source.choices(WORDS, FREQUENCIES, k=sum(lengths)))
         texts = [" ".join(islice(drawn, length)) for length in lengths]

@@ -10,6 +10,7 @@ import pytest
 
 from bucketindex.durable_copies import RESERVE_S, DurableCopies
 from bucketindex.local_files import SegmentFiles
+from bucketindex.manifest import read_manifest, segment_name
 from bucketindex.segment import read_header
 from bucketindex.views import Views
 from ragdrop.domain.chunks import CandidateQuery, Filters
@@ -42,7 +43,8 @@ class Damaged:
     @property
     def first(self) -> str:
         """The object of the first segment."""
-        return next(iter(self.state.entries("index/"))).key
+        written = read_manifest(self.manifests.read(self.ref.tenant, self.ref.name)).segments
+        return segment_name(self.ref, written[0].name)
 
     @property
     def body(self) -> bytes:

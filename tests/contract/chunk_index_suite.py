@@ -36,7 +36,7 @@ from testing.memory_object_store import MemoryObjectStore
 from testing.models import word_vector
 from tests.contract.opensearch_node import opensearch_url
 
-ENGINES = ("memory", "bucket", "sharded", "opensearch")
+ENGINES = ("memory", "bucket", "bucket by range", "sharded", "opensearch")
 DIMENSION = 16
 
 
@@ -61,7 +61,7 @@ class Engine:
     @property
     def cosine_error(self) -> float:
         """How far a cosine may be off: the bucket index keeps vectors in 8 bits a number."""
-        return 0.01 if self.kind == "bucket" else 1e-4
+        return 0.01 if self.kind.startswith("bucket") else 1e-4
 
     def key(self, path: str, *, vault: str = "team") -> DocumentKey:
         return DocumentKey(self.ref.tenant, vault, path)
@@ -141,6 +141,8 @@ def chunk_index_engine(kind: str, folder: Path) -> Iterator[Engine]:
         yield Engine(kind, bucket_index(folder), new_ref())
     elif kind == "sharded":
         yield Engine("bucket", sharded_index(folder), new_ref(), replaces=False)
+    elif kind == "bucket by range":
+        yield Engine(kind, bucket_by_range(folder), new_ref())
     elif kind == "opensearch":
         index, ref = OpenSearchChunkIndex.from_url(opensearch_url(), shards=2), new_ref()
         yield Engine(kind, index, ref)
@@ -165,6 +167,31 @@ def sharded_index(folder: Path, *, shard_chunks: int = 1, **named: Any) -> Bucke
 
     named = {"shard_chunks": shard_chunks, "ask_shard": ask, **named}
     return bucket_index(folder / "asker", state, manifests=manifests, **named)
+
+
+class BucketByRange(BucketChunkIndex):
+    """A bucket index whose searches go to *reader*, another environment, which never waits for a copy."""
+
+    def __init__(self, reader: BucketChunkIndex, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._reader = reader
+
+    def __getattribute__(self, name: str) -> Any:
+        if name not in {"ready", "candidates", "read", "nearest_of"}:
+            return super().__getattribute__(name)
+        found = getattr(self._reader, name)
+
+        def asked(index: IndexRef, *arguments: Any, **named: Any) -> Any:
+            self._reader._views.forget(index)
+            return found(index, *arguments, **named)
+
+        return asked
+
+
+def bucket_by_range(folder: Path) -> BucketByRange:
+    state, manifests, named = MemoryObjectStore("state"), MemoryManifests(), {"max_bytes": 1 << 30}
+    reader = BucketChunkIndex(state, manifests, folder / "reader", far_bytes=-1, **named)
+    return BucketByRange(reader, state, manifests, folder / "writer", **named)
 
 
 def paths(hits: Sequence[Hit]) -> list[str]:

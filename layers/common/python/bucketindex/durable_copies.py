@@ -180,7 +180,7 @@ def _fault(entry: SegmentEntry, listed: ListedObject | None) -> str | None:
 
 def _written_s(entry: SegmentEntry) -> float:
     """When a segment was written, by its name; 0 for one whose ETag is not known, which is read first."""
-    milliseconds = entry.name.partition("-")[0]
+    milliseconds = max(entry.name.split("-"), key=len)  # older writers put it first
     return int(milliseconds) / 1_000 if entry.etag and milliseconds.isdecimal() else 0.0
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bucketindex.durable_copies import DurableCopies
-from bucketindex.local_files import PIECE_BYTES, SegmentFiles
+from bucketindex.local_files import FAR_BYTES, PIECE_BYTES, SegmentFiles
 from bucketindex.manifest import (
     MAX_SEGMENTS,
     MERGE_ABOVE,
@@ -73,6 +73,7 @@ class BucketChunkIndex:
         max_bytes: Of all local copies together.
         merge_above: Segments above which a merge is due.
         piece_bytes: Of one request to the bucket.
+        far_bytes: Of missing copies that a search waits for; where more are missing it reads by range.
         clock: Seconds since 1970.
         shard_chunks: An index of more is searched by shards of so many.
         ask_shard: Asks one shard; this process answers where it is None.
@@ -88,12 +89,13 @@ class BucketChunkIndex:
         clock: Callable[[], float] = time.time,
         merge_above: int = MERGE_ABOVE,
         piece_bytes: int = PIECE_BYTES,
+        far_bytes: int = FAR_BYTES,
         shard_chunks: int = FAN_OUT_CHUNKS,
         ask_shard: AskShard | None = None,
     ) -> None:
         self._state = state
         self._clock = clock
-        self._files = SegmentFiles(state, folder, max_bytes=max_bytes, piece_bytes=piece_bytes)
+        self._files = SegmentFiles(state, folder, max_bytes=max_bytes, piece_bytes=piece_bytes, far_bytes=far_bytes)
         shard_bytes = None if ask_shard is None else max_bytes // 2  # an environment comes to have several shards
         self._views = Views(
             manifests, self._files, clock=clock, shard_chunks=shard_chunks, shard_bytes=shard_bytes, ask_shard=ask_shard
@@ -113,7 +115,8 @@ class BucketChunkIndex:
         queries: Sequence[CandidateQuery] = (),
     ) -> None:
         """Read the manifest unless nothing changed since, fetch new segments and search the words of *queries*."""
-        self._views.current(index, deadline, counts=counts).look_ahead(queries, deadline)
+        may_range = _by_range(queries)
+        self._views.current(index, deadline, counts=counts, may_range=may_range).look_ahead(queries, deadline)
 
     def upsert(self, index: IndexRef, chunks: Sequence[IndexedChunk], deadline: Deadline) -> None:
         for chunk in chunks:
@@ -138,7 +141,9 @@ class BucketChunkIndex:
         for query in queries:
             if query.vector is not None:
                 check_dimension(index.dimension, len(query.vector))
-        view, found = self._views.ask(index, lambda view: view.candidates(queries, deadline), deadline)
+        view, found = self._views.ask(
+            index, lambda view: view.candidates(queries, deadline), deadline, may_range=_by_range(queries)
+        )
         if not view.lost.segments:
             return found
         warning = f"{len(view.lost.segments)} of {view.lost.of} segments of the index could not be read"
@@ -271,7 +276,7 @@ class BucketChunkIndex:
     def _written(self, index: IndexRef, rows: Iterable[StoredChunk]) -> SegmentEntry:
         """Write a segment of *rows* into the bucket."""
         tag = secrets.randbits(32)
-        name = f"{int(self._clock() * 1_000):014d}-{tag:08x}"
+        name = f"{tag:08x}-{int(self._clock() * 1_000):014d}"  # S3 spreads keys by how they begin
         with (
             written_segment(index, name, tag, rows, what="a segment of the index") as (path, entry),
             path.open("rb") as body,
@@ -350,6 +355,11 @@ class MergedRows:
             own_signs = bytes(segment.signs[number * signs : (number + 1) * signs])
             ordinal = segment.ordinals(number, number + 1)[0]
             yield StoredChunk(order, ordinal, encoded, body, vector, own_signs, segment.norms[number])
+
+
+def _by_range(queries: Sequence[CandidateQuery]) -> bool:
+    """Whether they can be answered without copies: names and beginnings of words are found in these alone."""
+    return all(each.match == "any" for each in queries)
 
 
 def _places(segment: OpenSegment) -> Iterator[Place]:

@@ -6,6 +6,7 @@ lexical files of several.  Names are never used twice, so several processes may 
 """
 
 import hashlib
+import logging
 import mmap
 import os
 import shutil
@@ -13,23 +14,29 @@ import threading
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from bucketindex.lexical import write_list
 from bucketindex.manifest import SegmentEntry, segment_name
-from bucketindex.segment import TEXT_BLOCK_BYTES, Header, KnownChunks, OpenSegment, block_sum, header_bytes, read_header
+from bucketindex.ranged import RangedSegment
+from bucketindex.ranges import MISSING, DiskRoom, RangeReader, Texts, disk_errors
+from bucketindex.segment import BY_RANGE, FIRST, Header, KnownChunks, OpenSegment, header_bytes, read_header
 from bucketindex.shared_words import SharedLexicalSearch
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
-from ragdrop.errors import DatabaseError, DeadlineError, IndexLostError
+from ragdrop.errors import DatabaseError, DeadlineError, DependencyError, IndexLostError
 from ragdrop.ports.object_store import ObjectStore
 
-MISSING = "a segment of the index is not in the bucket"
+logger = logging.getLogger(__name__)
 PIECE_BYTES = 8 << 20  # of one request
 PARALLEL = 16  # requests at once
+RANGES = 32  # ranges at once, which are small
+FAR_BYTES = 16 << 20  # of missing copies: a search does not wait for more, it reads by range
+COPYING_S = 900.0  # to copy the segments of an index meanwhile
 VIEW = "view-"
 TEXT_SHARE = 4  # blocks of texts take a quarter of what copies may, beside them
 KNOWN_CHUNKS, KNOWN_BYTES = 8_192, 16 << 20  # of all segments, cached as they were read
@@ -41,111 +48,6 @@ class CopyGoneError(DatabaseError):
     """A local copy was removed to make room for another one: fetched again it is there."""
 
 
-class DiskRoom:
-    """Bytes of the disk that blocks of texts may take, over all segments."""
-
-    def __init__(self, size: int) -> None:
-        self._left = size
-        self._lock = threading.Lock()
-
-    def take(self, size: int) -> bool:
-        """Take *size* bytes, or give them back where it is negative; False where they are not there."""
-        with self._lock:
-            if size > self._left:
-                return False
-            self._left -= size
-            return True
-
-
-class Texts:
-    """Reads ranges of a segment's `texts`, from its copy or from the bucket; what was read is cached on disk."""
-
-    def __init__(
-        self,
-        state: ObjectStore,
-        name: str,
-        header: Header,
-        core: memoryview,
-        path: Path,
-        *,
-        pool: ThreadPoolExecutor,
-        room: DiskRoom,
-    ) -> None:
-        self._state = state
-        self._name = name
-        self._section = header.sections["texts"]
-        sums = header.sections["text_sums"]
-        self._sums = core[sums.start : sums.start + sums.size]
-        self._pool = pool
-        self._room = room
-        self._taken = 0
-        self._file = -1
-        whole = path.exists() and path.stat().st_size == self._section.size
-        own = path if whole else path.with_name(f"texts-{os.getpid()}-{id(self)}")
-        self._file = os.open(own, os.O_RDWR | os.O_CREAT, 0o600)
-        if not whole:
-            own.unlink()  # it lives as long as this process has it open
-        self._present = bytearray([int(whole)]) * -(-self._section.size // TEXT_BLOCK_BYTES)
-
-    def __call__(self, ranges: Sequence[tuple[int, int]], deadline: Deadline) -> list[bytes]:
-        """The bytes of each range.  Raises IndexLostError: a block is missing or damaged."""
-        with disk_errors():
-            needed = set[int]().union(*(_blocks(start, end) for start, end in ranges))
-            missing = [number for number in sorted(needed) if not self._present[number]]
-            brought = dict(zip(missing, self._pool.map(lambda n: self._block(n, deadline), missing), strict=True))
-            for number, block in brought.items():
-                if self._room.take(len(block)):
-                    self._taken += len(block)
-                    os.pwrite(self._file, block, number * TEXT_BLOCK_BYTES)
-                    self._present[number] = 1
-            return [self._range(start, end, brought) for start, end in ranges]
-
-    def _range(self, start: int, end: int, brought: Mapping[int, bytes]) -> bytes:
-        numbers = _blocks(start, end)
-        if all(self._present[number] for number in numbers):
-            return os.pread(self._file, end - start, start)
-        at = numbers.start * TEXT_BLOCK_BYTES
-        read = (os.pread(self._file, TEXT_BLOCK_BYTES, number * TEXT_BLOCK_BYTES) for number in numbers)
-        blocks = (brought.get(number, block) for number, block in zip(numbers, read, strict=True))
-        return b"".join(blocks)[start - at : end - at]
-
-    def _block(self, number: int, deadline: Deadline) -> bytes:
-        deadline.timeout_s(1.0, stage="index")
-        start = self._section.start + number * TEXT_BLOCK_BYTES
-        end = min(start + TEXT_BLOCK_BYTES, self._section.start + self._section.size)
-        block = self._state.get(self._name, start=start, end=end)
-        if block is None:
-            raise IndexLostError(MISSING)
-        if block_sum(block) != int.from_bytes(self._sums[4 * number : 4 * number + 4], "little"):
-            raise IndexLostError("a segment of the index is damaged: a text is not what its checksum says")
-        return block
-
-    def __del__(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-            self._room.take(-self._taken)
-
-
-def _blocks(start: int, end: int) -> range:
-    """The numbers of the blocks that hold a range.
-
-    >>> _blocks(0, 65_536), _blocks(65_535, 65_537)
-    (range(0, 1), range(0, 2))
-    """
-    return range(start // TEXT_BLOCK_BYTES, -(-end // TEXT_BLOCK_BYTES))
-
-
-@contextmanager
-def disk_errors(*, missing: type[DatabaseError] = DatabaseError) -> Iterator[None]:
-    """Raise what a disk raises as DatabaseError, a file that is not there as *missing*."""
-    try:
-        yield
-    except FileNotFoundError as exc:
-        raise missing("a local copy of the index was removed", service="index") from exc
-    except OSError as exc:
-        raise DatabaseError(f"the folder of the index cannot be used: {exc.strerror}", service="index") from exc
-
-
 class SegmentFiles:
     """The local copies in *folder*.
 
@@ -154,9 +56,18 @@ class SegmentFiles:
         folder: Made at the first use.
         max_bytes: Of all copies together; segments of other tenants that were not used for longest go first.
         piece_bytes: Of one request.  A segment of half of it is fetched with its texts, by one request.
+        far_bytes: Of missing copies that a search waits for.
     """
 
-    def __init__(self, state: ObjectStore, folder: Path, *, max_bytes: int, piece_bytes: int = PIECE_BYTES) -> None:
+    def __init__(
+        self,
+        state: ObjectStore,
+        folder: Path,
+        *,
+        max_bytes: int,
+        piece_bytes: int = PIECE_BYTES,
+        far_bytes: int = FAR_BYTES,
+    ) -> None:
         self._state = state
         self._folder = folder
         self._max_bytes = max_bytes
@@ -165,7 +76,10 @@ class SegmentFiles:
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._coming: dict[Path, int] = {}  # bytes of the copies that are being fetched
         self._room_lock = threading.Lock()
+        self._far_bytes = far_bytes
+        self._copying: set[IndexRef] = set()
         self._pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="segments")
+        self._ranges = ThreadPoolExecutor(RANGES, thread_name_prefix="ranges")
         self._known = KnownChunks(size=KNOWN_CHUNKS, max_weight=KNOWN_BYTES)
 
     def has(self, index: IndexRef, name: str) -> bool:
@@ -196,8 +110,60 @@ class SegmentFiles:
             name = segment_name(index, entry.name)
             texts = Texts(self._state, name, header, core, place / "texts", pool=self._pool, room=self._text_room)
         return OpenSegment(
-            entry.name, entry.tag, entry.sequence, header=header, core=core, read_texts=texts, known=self._known
+            entry.name,
+            entry.tag,
+            entry.sequence,
+            header=header,
+            section=partial(section_of, header, core),
+            read_texts=texts,
+            known=self._known,
         )
+
+    def are_far(self, index: IndexRef, entries: Sequence[SegmentEntry]) -> bool:
+        """Whether so much of these segments is not copied that a search reads them by range, which all must allow."""
+        missing = sum(each.core_bytes for each in entries if not self.has(index, each.name))
+        return missing > self._far_bytes and all(each.first_bytes for each in entries)
+
+    def by_range(
+        self, index: IndexRef, entries: Sequence[SegmentEntry], deadline: Deadline
+    ) -> tuple[RangeReader, list[RangedSegment | IndexLostError]]:
+        """What reads ranges, and the segments without copies, or why one cannot be read."""
+        reader = RangeReader(self._state, self._ranges)
+
+        def opened(entry: SegmentEntry) -> RangedSegment | IndexLostError:
+            try:
+                [body] = reader([(segment_name(index, entry.name), 0, entry.first_bytes)], deadline)
+                header = self._checked(index, entry, memoryview(body))
+                check_sections(header, memoryview(body), FIRST)
+            except IndexLostError as exc:
+                return exc
+            return RangedSegment(index, entry, header, body, reader=reader, known=self._known)
+
+        return reader, list(self._pool.map(opened, entries))
+
+    def copy_meanwhile(self, index: IndexRef, entries: Sequence[SegmentEntry]) -> None:
+        """Copy these segments, one after another, while searches read them by range; the next call tries again.
+
+        An index that does not fit is not copied: each part would be removed for the next one.
+        """
+        if sum(each.core_bytes for each in entries) > self._max_bytes:
+            return
+        names = [each.name for each in entries]
+
+        def copy() -> None:
+            try:
+                for each in entries:
+                    self.open(index, each, names, Deadline.after(COPYING_S))
+            except (DependencyError, DeadlineError) as exc:
+                logger.warning("segments could not be copied", extra={"tenant": index.tenant, "code": exc.code})
+            finally:
+                self._copying.discard(index)
+
+        with self._room_lock:
+            if index in self._copying:
+                return
+            self._copying.add(index)
+        threading.Thread(target=copy, name="copies", daemon=True).start()
 
     def is_whole(self, index: IndexRef, entry: SegmentEntry, deadline: Deadline) -> bool:
         """Whether the object in the bucket is what its checksums say, whatever a local copy holds; reads all of it."""
@@ -315,7 +281,7 @@ class SegmentFiles:
         with self._drafted(place, size, index, in_use) as draft:
             body = self._brought(segment_name(index, entry.name), size, draft / "core", deadline)
             header = self._checked(index, entry, body)
-            check_sections(header, body, header.sections if whole else header.sections.keys() - {"texts"})
+            check_sections(header, body, header.sections.keys() - (() if whole else {"texts", *BY_RANGE}))
             self._spread(draft, header, body, whole=whole)
 
     @contextmanager
@@ -344,7 +310,7 @@ class SegmentFiles:
             (draft / name).write_bytes(body[at : at + length])
             at += length
         if whole:
-            (draft / "texts").write_bytes(body[header.sections["texts"].start :])
+            (draft / "texts").write_bytes(section_of(header, body, "texts"))
         os.truncate(draft / "core", start)
 
     def _brought(self, name: str, size: int, target: Path, deadline: Deadline) -> memoryview:
@@ -376,11 +342,16 @@ class SegmentFiles:
             lock.release()
 
 
+def section_of(header: Header, body: memoryview, name: str) -> memoryview:
+    """A section of a file that begins with *body*."""
+    section = header.sections[name]
+    return body[section.start : section.start + section.size]
+
+
 def check_sections(header: Header, body: memoryview, names: Iterable[str]) -> None:
     """Return if these sections of a file are what their checksums say.  Raises IndexLostError: one is not."""
     for name in names:
-        section = header.sections[name]
-        if hashlib.sha256(body[section.start : section.start + section.size]).hexdigest() != section.sha256:
+        if hashlib.sha256(section_of(header, body, name)).hexdigest() != header.sections[name].sha256:
             raise IndexLostError(f"a segment of the index is damaged: its {name} are not what they were")
 
 

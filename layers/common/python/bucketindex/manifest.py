@@ -19,6 +19,8 @@ MAX_MERGED_CHUNKS = 200_000  # of a segment that a merge may make: up to 600 MB,
 MANY_REMOVALS = 1_000  # from there on segments are rewritten, so that the removals need not be listed
 PACKED_ABOVE = 50_000  # characters of a manifest, whose item may have 400 KB
 PACKED = "z:"
+LATER = {"etag": "etags", "applied": "applied", "first_bytes": "first"}
+"""Fields of segments that are stored apart, as older readers know seven; with their names in the manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +36,12 @@ class SegmentEntry:
     header_sha256: str  # of the beginning of the file, which has the checksums of the rest
     etag: str = ""  # of the object as it was written, which changes with every overwrite; empty if unknown
     applied: int = 0  # the manifest's sequence up to which it was written without what was removed
+    first_bytes: int = 0  # of the file, what a search fetches first where there is no copy; 0 of older writers
 
     @property
     def stored(self) -> list[str | int]:
-        """The fields in the order of the manifest's format, without the ETag and what was applied."""
-        return [getattr(self, name) for name in SegmentEntry.__slots__ if name not in {"etag", "applied"}]
+        """The fields in the order of the manifest's format, without those that came later."""
+        return [getattr(self, name) for name in SegmentEntry.__slots__ if name not in LATER]
 
     @property
     def clean_until(self) -> int:
@@ -55,6 +58,12 @@ class Removal:
     from_revision: int
     before_revision: int
     sequence: int
+
+    def hides(self, order: tuple[str, str, int], sequence: int) -> bool:
+        """Whether a revision, by vault, path and number, is gone from a segment that was added at *sequence*."""
+        vault, path, revision = order
+        named = (vault, path) == (self.vault, self.path)
+        return named and self.from_revision <= revision < self.before_revision and self.sequence > sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +88,10 @@ class Manifest:
         """This manifest without some revisions of a document."""
         sequence = self.sequence + 1
         return replace(self, sequence=sequence, removals=(*self.removals, replace(removal, sequence=sequence)))
+
+    def without_removals(self) -> Manifest:
+        """This manifest as if nothing had been removed."""
+        return replace(self, removals=())
 
     def with_etag(self, name: str, etag: str) -> Manifest:
         """This manifest with the ETag of a segment whose object was written again with the same bytes."""
@@ -115,10 +128,10 @@ class Manifest:
 
     def encoded(self) -> str:
         segments = [each.stored for each in self.segments]
-        etags = {each.name: each.etag for each in self.segments if each.etag}  # apart: older readers know 7 fields
         removals = [[getattr(each, name) for name in Removal.__slots__] for each in self.removals]
-        fields = {"format": 1, "sequence": self.sequence, "segments": segments, "removals": removals, "etags": etags}
-        fields["applied"] = {each.name: each.applied for each in self.segments if each.applied}
+        fields = {"format": 1, "sequence": self.sequence, "segments": segments, "removals": removals}
+        for name, stored in LATER.items():
+            fields[stored] = {each.name: getattr(each, name) for each in self.segments if getattr(each, name)}
         text = json.dumps(fields, separators=(",", ":"))
         return text if len(text) <= PACKED_ABOVE else PACKED + base64.b85encode(zlib.compress(text.encode())).decode()
 
@@ -138,9 +151,11 @@ def read_manifest(text: str | None) -> Manifest:
     try:
         packed = text.startswith(PACKED)
         fields = json.loads(zlib.decompress(base64.b85decode(text.removeprefix(PACKED))) if packed else text)
-        etags, applied = fields.get("etags", {}), fields.get("applied", {})
         segments = tuple(
-            replace(SegmentEntry(*each), etag=etags.get(each[0], ""), applied=applied.get(each[0], 0))
+            SegmentEntry(
+                *each,
+                **{name: at[each[0]] for name, stored in LATER.items() if each[0] in (at := fields.get(stored, {}))},
+            )
             for each in fields["segments"]
         )
         return Manifest(fields["sequence"], segments, tuple(Removal(*each) for each in fields["removals"]))

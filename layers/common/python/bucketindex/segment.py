@@ -5,8 +5,9 @@
     header    JSON: tenant, index, dimension, counts, and of each section its place, its length and its SHA-256
     sections  see SECTIONS
 
-Everything but `texts` is fetched whole and checked when a segment is opened.  `texts` is the larger part and is read
-by range: each of its blocks has a checksum in `text_sums`.
+A copy has everything up to `texts`, fetched whole and checked when a segment is opened.  `texts` is the larger part
+and is read by range: each of its blocks has a checksum in `text_sums`.  Before there is a copy a search fetches FIRST
+alone, and what it needs of the rest by range; BY_RANGE, behind `texts`, is for that and in no copy.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any, BinaryIO
 
-from bucketindex.lexical import FacetFilter, Ranges, admitted
+from bucketindex.lexical import ACCESS, DATE, FacetFilter, Ranges, admitted, facet
 from bucketindex.manifest import Removal
 from bucketindex.rows import RevisionKey, StoredDocument, stored_document, unscored_hit
 from ragdrop.domain.bounded_cache import BoundedCache
@@ -49,6 +50,26 @@ SECTIONS = (
     "lexical",  # files of tantivy, divided by `lexical_files` of the header
     "texts",  # JSON of each chunk, one after another
 )
+FIRST = (
+    "centroids",  # the direction of each list, a signed byte a number (bucketindex/lists.py); none of a small segment
+    "list_starts",  # uint32, one more than lists: how many vectors are in the lists before
+    "word_starts",  # uint64: words of both fields, then where each block of `word_blocks` begins, and the end
+    "facet_values",  # JSON: what filters of the kinds in LISTED_FACETS may ask for
+    "digests",
+    "digest_documents",
+    "first_chunks",
+    "document_starts",
+)
+"""What a first search fetches, right behind the header.  Segments of older writers have no lists and no word blocks."""
+BY_RANGE = (
+    "list_rows",  # of each list: the number of each chunk, uint32; then the signs of each vector
+    "list_vectors",  # of each list: the vectors, each with the place of its chunk's text
+    "word_blocks",  # words with the chunks that have them (bucketindex/postings.py)
+    "packed_facets",  # `facets`, compressed by zlib
+)
+ORDER = (*FIRST, *(name for name in SECTIONS if name not in FIRST), *BY_RANGE)
+"""How the sections follow one another in a file."""
+LISTED_FACETS = (facet("vault", ""), facet(DATE, ""), facet(ACCESS, ""))  # all values of which some filters need
 LITTLE = sys.byteorder == "little"
 ReadTexts = Callable[[Sequence[tuple[int, int]], Deadline], list[bytes]]
 """The bytes of some ranges of the section `texts`; raises DatabaseError where they cannot be had."""
@@ -89,14 +110,20 @@ class Header:
         """Bytes of the file before `texts`."""
         return self.sections["texts"].start
 
+    @property
+    def first_bytes(self) -> int:
+        """Bytes of the file that a first search fetches; 0 if an older writer wrote it."""
+        last = self.sections[FIRST[-1]]
+        return last.start + last.size if "word_blocks" in self.sections else 0
+
 
 def write_header(target: BinaryIO, header: Mapping[str, Any], sizes: Mapping[str, tuple[int, str]]) -> None:
     """Write the beginning of a file whose sections have these sizes and digests."""
-    places: dict[str, Any] = {name: asdict(Section(0, *sizes[name])) for name in SECTIONS}
+    places: dict[str, Any] = {name: asdict(Section(0, *sizes[name])) for name in ORDER}
     fields = {**header, "sections": places}
-    room = len(json.dumps(fields).encode()) + 16 * len(SECTIONS)  # digits of the places, which are not known yet
+    room = len(json.dumps(fields).encode()) + 16 * len(ORDER)  # digits of the places, which are not known yet
     start = PREFIX_BYTES + room
-    for name in SECTIONS:
+    for name in ORDER:
         start += -start % 8
         places[name]["start"] = start
         start += sizes[name][0]
@@ -116,7 +143,9 @@ def read_header(beginning: bytes) -> Header:
     end = header_bytes(beginning)
     try:
         fields = json.loads(beginning[PREFIX_BYTES:end])
-        fields["sections"] = {name: Section(**fields["sections"][name]) for name in SECTIONS}
+        fields["sections"] = {name: Section(**each) for name, each in fields["sections"].items()}
+        if not fields["sections"].keys() >= set(SECTIONS):
+            raise KeyError("sections")
         fields["lexical_files"] = tuple((name, size) for name, size in fields["lexical_files"])
         fields["lexical_segments"] = tuple(fields["lexical_segments"])
         return Header(**fields)
@@ -144,7 +173,7 @@ KnownChunks = BoundedCache[tuple[object, int], Hit]
 
 
 class OpenSegment:
-    """One segment, read from a local copy: *core* is its file up to `lexical`, *known* caches chunks that were read."""
+    """One segment: *section* gives the bytes of each by name, *known* caches chunks that were read."""
 
     def __init__(
         self,
@@ -153,7 +182,7 @@ class OpenSegment:
         sequence: int,
         *,
         header: Header,
-        core: memoryview,
+        section: Callable[[str], memoryview],
         read_texts: ReadTexts,
         known: KnownChunks,
     ) -> None:
@@ -161,21 +190,52 @@ class OpenSegment:
         self.tag = tag
         self.sequence = sequence
         self.header = header
-        self._core = core
+        self._section = section
         self._read_texts = read_texts
         self._known = known
         self._own = object()  # no other segment's chunks are taken for its own, whatever their names
-        self._document_starts = self._numbers("document_starts", "Q")
-        self._first_chunks = self._numbers("first_chunks", "I")
-        self._ordinals = self._numbers("ordinals", "I")
-        self._digests = self._numbers("digests", "Q")
-        self._digest_documents = self._numbers("digest_documents", "I")
-        self._text_starts = self._numbers("text_starts", "Q")
-        self.norms = self._numbers("norms", "f")
-        self.signs = self._section("signs")
-        self.vectors = self._section("vectors")
-        self._documents = self._section("documents")
         self._masks: BoundedCache[FacetFilter, tuple[int, int]] = BoundedCache(size=MASKS)
+
+    @cached_property
+    def _document_starts(self) -> Any:
+        return self._numbers("document_starts", "Q")
+
+    @cached_property
+    def _first_chunks(self) -> Any:
+        return self._numbers("first_chunks", "I")
+
+    @cached_property
+    def _ordinals(self) -> Any:
+        return self._numbers("ordinals", "I")
+
+    @cached_property
+    def _digests(self) -> Any:
+        return self._numbers("digests", "Q")
+
+    @cached_property
+    def _digest_documents(self) -> Any:
+        return self._numbers("digest_documents", "I")
+
+    @cached_property
+    def _text_starts(self) -> Any:
+        return self._numbers("text_starts", "Q")
+
+    @cached_property
+    def _documents(self) -> memoryview:
+        return self._section("documents")
+
+    @cached_property
+    def norms(self) -> Any:
+        """The length of each quantised vector; 0 where a chunk has no direction."""
+        return self._numbers("norms", "f")
+
+    @cached_property
+    def signs(self) -> memoryview:
+        return self._section("signs")
+
+    @cached_property
+    def vectors(self) -> memoryview:
+        return self._section("vectors")
 
     @property
     def chunks(self) -> int:
@@ -189,6 +249,10 @@ class OpenSegment:
         except ValueError as exc:
             raise IndexLostError("a segment of the index is damaged: its facets cannot be read") from exc
         return found
+
+    def values(self, kind: str) -> set[str]:
+        """The values of the facets that begin with *kind*, one of LISTED_FACETS."""
+        return {name[len(kind) :] for name in self.facets if name.startswith(kind)}
 
     def document(self, number: int) -> StoredDocument:
         start, end = self._document_starts[number], self._document_starts[number + 1]
@@ -245,8 +309,10 @@ class OpenSegment:
         lines = [name_line(each.key.path, each.facts) for each in documents]
         return "\n".join(lines), array("Q", accumulate((len(line) + 1 for line in lines), initial=0))
 
-    def digests(self) -> Iterator[int]:
-        return iter(self._digests)
+    @cached_property
+    def digests(self) -> frozenset[int]:
+        """What names the revisions of the segment, as numbers."""
+        return frozenset(self._digests)
 
     def documents_with(self, digest: int) -> Iterator[int]:
         """Documents of that digest: of one revision, but for a chance of one in 2 to the 64th."""
@@ -317,10 +383,6 @@ class OpenSegment:
         """How many documents come before *order*."""
         return bisect_left(range(self.header.documents), order, key=lambda number: self.document(number).order)
 
-    def _section(self, name: str) -> memoryview:
-        section = self.header.sections[name]
-        return self._core[section.start : section.start + section.size]
-
     def _numbers(self, name: str, kind: Any) -> Any:
         """A section of numbers: a view of the file, or a copy on a machine with the other order of bytes."""
         found = self._section(name).cast(kind)
@@ -349,12 +411,10 @@ def gone_from(segment: OpenSegment, segments: Sequence[OpenSegment], removals: I
 
 def _replaced(segment: OpenSegment, later: OpenSegment) -> Iterator[int]:
     """Chunks of *segment* whose id *later* has too."""
-    one, other = (segment, later) if segment.header.documents < later.header.documents else (later, segment)
-    for digest in one.digests():
-        if any(True for _ in other.documents_with(digest)):
-            for number in segment.documents_with(digest):
-                order = segment.document(number).order
-                later_ordinals = {later.ordinals(each, each + 1)[0] for each in later.chunks_of(*order)}
-                first, behind = segment.chunk_range(number)
-                ordinals = segment.ordinals(first, behind)
-                yield from (first + place for place, ordinal in enumerate(ordinals) if ordinal in later_ordinals)
+    for digest in segment.digests & later.digests:
+        for number in segment.documents_with(digest):
+            order = segment.document(number).order
+            later_ordinals = {later.ordinals(each, each + 1)[0] for each in later.chunks_of(*order)}
+            first, behind = segment.chunk_range(number)
+            ordinals = segment.ordinals(first, behind)
+            yield from (first + place for place, ordinal in enumerate(ordinals) if ordinal in later_ordinals)

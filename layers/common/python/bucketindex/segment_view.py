@@ -71,6 +71,8 @@ class Lost:
 class SegmentView:
     """The live segments of an index at one moment, the latest last; *lexical* is None if there are none."""
 
+    ranged = False  # whether it reads by range, as there are no copies
+
     def __init__(
         self,
         index: IndexRef,
@@ -102,7 +104,7 @@ class SegmentView:
         return self._values(facet(ACCESS, ""))
 
     def _values(self, kind: str) -> list[str]:
-        return sorted({name[len(kind) :] for each in self.segments for name in each.facets if name.startswith(kind)})
+        return sorted({value for each in self.segments for value in each.values(kind)})
 
     def count(self) -> int:
         return sum(each.chunks - len(self._gone[each.tag]) for each in self.segments)
@@ -224,7 +226,8 @@ class SegmentView:
         without = sorted(revision_facet(k.vault, k.path, r) for k, r in query.without if k.tenant == tenant)
         excluded = groups_of(filters.excluded, self._vaults, ()) if filters.excluded else []
         unlike = tuple((name, ()) for group in excluded for name in group)
-        return FacetFilter(tuple(groups), tuple(without), (*hidden_of(query, self._stated), *unlike))
+        stated = self._stated if query.groups is not None else ()
+        return FacetFilter(tuple(groups), tuple(without), (*hidden_of(query, stated), *unlike))
 
     def _without(self, segment: OpenSegment, facets: FacetFilter) -> set[int]:
         """Chunks that do not count: removed and replaced ones, and those of revisions that the query excludes."""

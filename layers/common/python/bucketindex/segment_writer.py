@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
 import shutil
 import tempfile
+import zlib
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from bucketindex.lexical import LexicalWriter, facets_of, revision_facet, spaced
+from bucketindex.lists import written_lists
 from bucketindex.manifest import SegmentEntry
+from bucketindex.postings import PostingsWriter
 from bucketindex.rows import StoredChunk, chunk_of, searched_texts, stored_document
 from bucketindex.segment import (
+    LISTED_FACETS,
     LITTLE,
+    ORDER,
     PREFIX_BYTES,
-    SECTIONS,
     TEXT_BLOCK_BYTES,
     block_sum,
     header_bytes,
@@ -74,6 +79,7 @@ class SegmentWriter:
         lexical = folder / "lexical"
         lexical.mkdir()
         self._lexical = LexicalWriter(lexical, tag)
+        self._postings = PostingsWriter()
         self._vectors = (folder / "vectors").open("wb")
         self._texts = (folder / "texts").open("wb")
         self._signs = bytearray()
@@ -94,7 +100,9 @@ class SegmentWriter:
         document = stored_document(self._index.tenant, row.document)
         chunk, _ = chunk_of(row.body)
         facets = [*self._document_facets, revision_facet(*row.order)]
-        self._lexical.add(*spaced(searched_texts(document, chunk)), facets)
+        words, stops = spaced(searched_texts(document, chunk))
+        self._lexical.add(words, stops, facets)
+        self._postings.add(words, stops)
         self._ordinals.append(row.ordinal)
         self._text_starts.append(self._texts.tell())
         self._texts.write(row.body)
@@ -131,10 +139,11 @@ class SegmentWriter:
         with path.open("rb") as file:
             beginning = file.read(PREFIX_BYTES)
             beginning += file.read(header_bytes(beginning) - PREFIX_BYTES)
-        core_bytes = read_header(beginning).core_bytes
+        written, size = read_header(beginning), path.stat().st_size
         digest = hashlib.sha256(beginning).hexdigest()
-        entry = SegmentEntry(self._segment, self._tag, 0, chunks, core_bytes, path.stat().st_size, digest)
-        return path, entry
+        return path, SegmentEntry(
+            self._segment, self._tag, 0, chunks, written.core_bytes, size, digest, first_bytes=written.first_bytes
+        )
 
     def close(self) -> None:
         self._texts.close()
@@ -157,6 +166,7 @@ class SegmentWriter:
                 runs += (number, number + 1)
 
     def _assemble(self, header: dict[str, object]) -> Path:
+        facets = _encoded(self._facets)
         sums = array("I", (block_sum(block) for block in _blocks(self._folder / "texts")))
         sections: dict[str, bytes | Path] = {
             "documents": bytes(self._documents),
@@ -165,7 +175,9 @@ class SegmentWriter:
             "ordinals": _bytes(self._ordinals),
             "digests": _bytes(array("Q", (digest for digest, _ in self._digests))),
             "digest_documents": _bytes(array("I", (number for _, number in self._digests))),
-            "facets": json.dumps(self._facets, ensure_ascii=False).encode(errors="surrogatepass"),
+            "facets": facets,
+            "facet_values": _encoded([name for name in self._facets if name.startswith(LISTED_FACETS)]),
+            "packed_facets": zlib.compress(facets),
             "signs": bytes(self._signs),
             "vectors": self._folder / "vectors",
             "norms": _bytes(self._norms),
@@ -173,14 +185,25 @@ class SegmentWriter:
             "text_sums": _bytes(sums),
             "lexical": self._folder / "lexical_section",
             "texts": self._folder / "texts",
+            "word_starts": self._postings.write(self._folder / "word_blocks"),
+            "word_blocks": self._folder / "word_blocks",
+            **self._lists(),
         }
         path = self._folder / "segment"
         with path.open("wb") as target:
-            write_header(target, header, {name: _size_and_digest(sections[name]) for name in SECTIONS})
-            for name in SECTIONS:
+            write_header(target, header, {name: _size_and_digest(sections[name]) for name in ORDER})
+            for name in ORDER:
                 target.write(bytes(-target.tell() % 8))
                 _copy(sections[name], target)
         return path
+
+    def _lists(self) -> Mapping[str, bytes | Path]:
+        """The vectors by nearness; a file that is mapped, as they may be larger than the memory."""
+        vectors = memoryview(b"")
+        if self._ordinals:
+            with (self._folder / "vectors").open("rb") as file:
+                vectors = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        return written_lists(vectors, memoryview(self._signs), self._text_starts, self._folder)
 
 
 def _bytes(numbers: array[float] | array[int]) -> bytes:
@@ -188,6 +211,10 @@ def _bytes(numbers: array[float] | array[int]) -> bytes:
         numbers = array(numbers.typecode, numbers)
         numbers.byteswap()
     return numbers.tobytes()
+
+
+def _encoded(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass")
 
 
 def _size_and_digest(section: bytes | Path) -> tuple[int, str]:

@@ -19,8 +19,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bucketindex.lexical import STOPS, WORDS, query_terms
-from bucketindex.local_files import MISSING
 from bucketindex.manifest import Manifest
+from bucketindex.ranges import MISSING
 from bucketindex.rows import RevisionKey, chunk_of, stored_document, stored_texts
 from bucketindex.segment_view import AHEAD, Lost, SegmentView
 from bucketindex.shared_words import WordStatistics, united

@@ -5,6 +5,7 @@ Up to some thousands are compared by their bytes.  Of more than that signs first
 
 from __future__ import annotations
 
+import heapq
 import math
 import re
 import sys
@@ -22,6 +23,8 @@ SIGN_BITS = 480  # at most, so that a Hamming distance fits a byte whatever the 
 SCANNED = 20_000  # vectors at most that are all compared by their bytes, which is exact
 COMPARED = 2_048  # of more than that so many at least, those that are nearest by their signs
 COMPARED_SHARE = 50  # and one in so many of all
+WEIGHED = 5_000  # of vectors that are fetched for one search so many are weighed, those nearest by their signs
+NEAREST = 400  # and of these so many are compared by their bytes
 TIED = 1e-6  # how far two ways of computing one cosine may be apart
 BYTES: Any = "uint8"  # of a distance; the package has these two, its stub does not
 INT8: Any = "int8"
@@ -29,6 +32,7 @@ _TOO_FAR = 255
 _BELOW_TWO = 0x3F  # the first byte of a 64-bit number from 2 to the -15th up to 2
 _MARK = re.compile(b"\x01")
 _UP_TO = [bytes(range(value + 1)) for value in range(256)]
+_SPREAD = [array("b", [1 if byte >> 7 - bit & 1 else -1 for bit in range(8)]).tobytes() for byte in range(256)]
 _DIGITS = b"0" + b"1" * 127 + b"0" * 128  # of each byte as a signed number: whether it is above zero
 
 
@@ -94,6 +98,20 @@ class ComparedVector:
         asked = memoryview(self._signs).cast("B", shape=[1, size])
         found: Any = simsimd.cdist(asked, rows.cast("B", shape=[count, size]), "hamming", dtype="bin8", out_dtype=BYTES)
         return bytes(memoryview(found).cast("B"))
+
+    def weighed(self, rows: Sequence[bytes], count: int) -> list[int]:
+        """The places of the *count* nearest of *rows* of signs, by the numbers of this vector with their signs.
+
+        It tells more than a Hamming distance: a sign counts as much as the number of this vector.
+        """
+        size = len(self._numbers)
+        numbers = bytes(_sampled(size)(self._numbers)) if size > SIGN_BITS else self._numbers
+        bits = 8 * len(self._signs)
+        asked = memoryview(numbers.ljust(bits, b"\0")).cast("b", shape=[1, bits])
+        spread = b"".join([_SPREAD[byte] for byte in b"".join(rows)])
+        found: Any = simsimd.cdist(asked, memoryview(spread).cast("b", shape=[len(rows), bits]), "dot", dtype=INT8)
+        products = memoryview(found).cast("B").cast("d")
+        return heapq.nlargest(count, range(len(rows)), key=products.__getitem__)
 
     def from_bytes(self, rows: bytes | memoryview) -> memoryview[float]:
         """1 less the cosine of each of *rows*, vectors one after another, within TIED; 1 of one without direction."""

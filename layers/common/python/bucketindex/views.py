@@ -12,8 +12,10 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from bucketindex.local_files import MISSING, CopyGoneError, SegmentFiles
+from bucketindex.local_files import CopyGoneError, SegmentFiles
 from bucketindex.manifest import Manifest, SegmentEntry, read_manifest
+from bucketindex.ranged import RangedSegment, RangedView
+from bucketindex.ranges import MISSING, RangeReader
 from bucketindex.rows import rows_in_order
 from bucketindex.segment import OpenSegment
 from bucketindex.segment_view import Lost, SegmentView
@@ -110,8 +112,11 @@ class Views:
         fresh_s: float = 0.0,
         may_be_lost: bool = False,
         counts: ChangeCounts | None = None,
+        may_range: bool = False,
     ) -> SegmentView:
         """The view of the manifest as it is now, or was less than *fresh_s* ago, or at the same *counts* of changes.
+
+        One that *may_range* reads by range where much is to be copied first.
 
         Raises IndexLostError: none of its segments can be read, unless the view *may_be_lost*.
         """
@@ -119,6 +124,8 @@ class Views:
         begun_s = time.monotonic()
         with self._lock:
             earlier = self._views.get(index)
+            if earlier is not None and earlier.view.ranged and not (may_range and self._is_far(earlier.view)):
+                earlier = None  # it is copied by now, or has to be
             if earlier is not None and earlier.answers_at(counts, self._clock()):
                 earlier = self._views[index] = replace(earlier, fresh_at_s=begun_s)
                 self._views.move_to_end(index)
@@ -126,21 +133,26 @@ class Views:
         if earlier is not None and begun_s - earlier.fresh_at_s < fresh_s:
             view = earlier.view
         else:
-            view = self._read(index, earlier, begun_s, counts, deadline)
+            view = self._read(index, earlier, begun_s, counts, deadline, may_range=may_range)
         if view.lost.why is not None and not view.segments and not may_be_lost:
             raise view.lost.why
         return view
 
     def ask(
-        self, index: IndexRef, question: Callable[[SegmentView], Found], deadline: Deadline
+        self, index: IndexRef, question: Callable[[SegmentView], Found], deadline: Deadline, *, may_range: bool = True
     ) -> tuple[SegmentView, Found]:
         """The view of one search and its answer; again by a new view if a segment has left the bucket.
 
+        Where it read by range, its segments are copied from now on.
+
         Raises IndexLostError: a segment that is live cannot be read.
         """
-        view = self.current(index, deadline, fresh_s=FRESH_S)
+        view = self.current(index, deadline, fresh_s=FRESH_S, may_range=may_range)
         try:
-            return view, question(view)
+            found = question(view)
+            if view.ranged:
+                self._files.copy_meanwhile(index, view.manifest.segments)
+            return view, found
         except IndexLostError as exc:
             if exc.message != MISSING:
                 raise
@@ -206,13 +218,21 @@ class Views:
             wait_s = min(2 * wait_s, 32 * WAIT_S)
 
     def _read(
-        self, index: IndexRef, earlier: OpenView | None, begun_s: float, counts: ChangeCounts | None, deadline: Deadline
+        self,
+        index: IndexRef,
+        earlier: OpenView | None,
+        begun_s: float,
+        counts: ChangeCounts | None,
+        deadline: Deadline,
+        *,
+        may_range: bool,
     ) -> SegmentView:
         """The view of the current manifest: the one that is open, if nothing has changed."""
         read_at_s, manifest = self._clock(), self.manifest(index)
         view = earlier.view if earlier is not None and earlier.view.manifest == manifest else None
         if view is None or view.lost.segments:
-            view = self._made(index, manifest, earlier.view.segments if earlier is not None else (), deadline)
+            segments = earlier.view.segments if earlier is not None and not earlier.view.ranged else ()
+            view = self._made(index, manifest, segments, deadline, may_range=may_range)
         if counts is None and earlier is not None:
             counts = earlier.counts  # read before this manifest, too
         with self._lock:
@@ -223,11 +243,17 @@ class Views:
         return view
 
     def _made(
-        self, index: IndexRef, manifest: Manifest, earlier: Sequence[OpenSegment], deadline: Deadline
+        self,
+        index: IndexRef,
+        manifest: Manifest,
+        earlier: Sequence[OpenSegment],
+        deadline: Deadline,
+        *,
+        may_range: bool,
     ) -> SegmentView:
         shards = shards_of(manifest, *self._shard_sizes)
         if len(shards) < 2:
-            return self._opened(index, manifest, earlier, deadline)
+            return self._opened(index, manifest, earlier, deadline, may_range=may_range)
         return ShardedView(index, manifest, shards, self._ask_shard, self._shard_pool)
 
     def _opened(
@@ -237,6 +263,7 @@ class Views:
         earlier: Sequence[OpenSegment],
         deadline: Deadline,
         *,
+        may_range: bool = False,
         others: bool = False,
     ) -> SegmentView:
         """Open what *manifest* lists; again if it has changed meanwhile, or local copies were removed.
@@ -244,12 +271,25 @@ class Views:
         With *others* it is a part of the index: copies of the rest stay, and a manifest that has changed is an error.
         """
         for _ in range(ATTEMPTS):
-            segments, lost, why = self._segments(index, manifest, earlier, deadline)
+            reader: RangeReader | None = None
+            opened: Sequence[OpenSegment | IndexLostError]
+            if may_range and self._files.are_far(index, manifest.segments):
+                reader, opened = self._files.by_range(index, manifest.segments, deadline)
+            else:
+                opened = self._segments(index, manifest, earlier, deadline)
+            segments = [each for each in opened if isinstance(each, OpenSegment)]
+            names = [each.name for each in manifest.segments]
+            lost = [name for name, each in zip(names, opened, strict=True) if isinstance(each, IndexLostError)]
+            why = next((each for each in reversed(opened) if isinstance(each, IndexLostError)), None)
             if others and why is not None and why.message == MISSING:
                 raise why
             if why is not None and why.message == MISSING and (later := self.manifest(index)) != manifest:
                 manifest = later
                 continue
+            unread = Lost(tuple(lost), len(manifest.segments), why)
+            if reader is not None:
+                ranged = [each for each in segments if isinstance(each, RangedSegment)]
+                return RangedView(index, manifest, ranged, reader=reader, lost=unread)
             try:
                 lexical = self._files.open_view(index, segments) if segments else None
             except CopyGoneError:
@@ -257,14 +297,13 @@ class Views:
                 continue
             if not others:
                 self._files.forget_others(index, segments)
-            unread = Lost(tuple(lost), len(manifest.segments), why)
             return SegmentView(index, manifest, segments, lexical=lexical, lost=unread)
         raise DatabaseError("the index changes faster than it can be opened", service="index")
 
     def _segments(
         self, index: IndexRef, manifest: Manifest, earlier: Sequence[OpenSegment], deadline: Deadline
-    ) -> tuple[list[OpenSegment], list[str], IndexLostError | None]:
-        """The segments that could be opened, the names of those that could not, and why the last of them could not."""
+    ) -> list[OpenSegment | IndexLostError]:
+        """The segments, or why one could not be opened."""
         by_name = {each.name: each for each in earlier if self._files.has(index, each.name)}
         names = [each.name for each in manifest.segments]
 
@@ -278,13 +317,11 @@ class Views:
         if missing > 1:
             opening = [self._pool.submit(opened, entry) for entry in manifest.segments]
             wait(opening)  # one that fails does not leave others behind, which hold room of the disk
-            found = [each.result() for each in opening]
-        else:
-            found = [opened(entry) for entry in manifest.segments]
-        segments = [each for each in found if isinstance(each, OpenSegment)]
-        lost = [name for name, each in zip(names, found, strict=True) if isinstance(each, IndexLostError)]
-        why = next((each for each in reversed(found) if isinstance(each, IndexLostError)), None)
-        return segments, lost, why
+            return [each.result() for each in opening]
+        return [opened(entry) for entry in manifest.segments]
+
+    def _is_far(self, view: SegmentView) -> bool:
+        return self._files.are_far(view.index, view.manifest.segments)
 
     def _wrote(self, index: IndexRef, before: Manifest, after: Manifest) -> bool:
         return self._manifests.write(index.tenant, index.name, after.encoded(), after.sequence, before.sequence)
