@@ -171,9 +171,9 @@ def test_copies_of_the_tenant_that_was_not_used_for_longest_go_where_there_is_no
     for tenant in ("acme", "bravo", "charlie"):
         assert len(replace(reader, ref=new_ref(tenant=tenant)).words("pump")) == 50
         newest = folder / tenant
-        os.utime(next(iter(newest.glob("*/[0-9]*"))), (0, {"acme": 1, "bravo": 2, "charlie": 3}[tenant]))
+        os.utime(next(iter(newest.glob("*/????????-*"))), (0, {"acme": 1, "bravo": 2, "charlie": 3}[tenant]))
 
-    left = sorted(each.parent.parent.name for each in folder.glob("*/*/[0-9]*"))
+    left = sorted(each.parent.parent.name for each in folder.glob("*/*/????????-*"))
     assert "acme" not in left
     assert "charlie" in left
     assert len(replace(reader, ref=new_ref(tenant="acme")).words("pump")) == 50

@@ -176,7 +176,7 @@ def test_damage_behind_a_copy_that_is_whole_is_discarded_too(damaged: Damaged) -
 @pytest.mark.parametrize("name", ["core", "lexical"])
 def test_a_damaged_local_copy_is_fetched_again(damaged: Damaged, name: str) -> None:
     assert len(damaged.engine("copies").words("pump")) == 4
-    copies = sorted((damaged.folder / "copies").glob("*/*/[0-9]*"))
+    copies = sorted((damaged.folder / "copies").glob("*/*/????????-*"))
     for copy in copies:
         files = [copy / "core"] if name == "core" else [each for each in copy.iterdir() if "." in each.name]
         for file in files:

@@ -31,7 +31,7 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import IndexLostError
 
-PROBED, PROBED_SHARE = 30_000, 20  # vectors whose signs are read, those of the nearest lists; one in so many at least
+PROBED, PROBED_SHARE = 50_000, 20  # vectors whose signs are read, those of the nearest lists; one in so many at least
 RUNS = 100  # of vectors that a filter leaves: more are not worth a request each
 ORDINALS = 256  # that are read together
 TIES = 200  # of equal scores that are put in order
