@@ -121,7 +121,7 @@ def test_an_index_that_does_not_fit_the_disk_is_searched_by_range_and_not_copied
 
 
 @pytest.mark.parametrize("section", ["centroids", "word_starts", "word_blocks", "digests", "texts"])
-def test_a_wrong_byte_that_a_search_by_range_reads_is_told(bucket: Bucket, section: str) -> None:
+def test_a_wrong_byte_that_a_search_by_range_reads_is_an_error(bucket: Bucket, section: str) -> None:
     writer = bucket.engine(dimension=DIMENSION)
     source = random.Random(1)
     writer.write(*(writer.piece(f"{n}.md", "pump", near=random_vector(source, DIMENSION)) for n in range(1_000)))

@@ -1,4 +1,4 @@
-"""Postings: the words of a segment in blocks, so that a search without a local copy reads those of its words alone.
+"""Postings: the words of a segment in blocks, so that a search without a local copy reads no others.
 
 A word's block follows from its hash.  Scores are those of tantivy (BM25, k1 1.2, b 0.75, lengths of texts as one byte),
 so that a search finds the same before and after its segments are copied.

@@ -19,7 +19,7 @@ from bucketindex.lexical import STOPS, WORDS, FacetFilter, Ranges, query_terms
 from bucketindex.lists import PLACE_BYTES
 from bucketindex.manifest import Manifest, SegmentEntry, segment_name
 from bucketindex.postings import Postings, WordBlocks, best_by_words, postings_of
-from bucketindex.ranges import RangeReader, Wanted
+from bucketindex.ranges import ObjectRange, RangeReader
 from bucketindex.rows import StoredDocument, stored_document, unscored_hit
 from bucketindex.segment import FIRST, Header, KnownChunks, OpenSegment, revision_digest
 from bucketindex.segment_view import Lost, Scored, SegmentView
@@ -95,14 +95,14 @@ class RangedSegment(OpenSegment):
         names: list[str] = json.loads(bytes(self._whole("facet_values")))
         return {name[len(kind) :] for name in names if name.startswith(kind)}
 
-    def wanted(self, section: str, start: int, end: int) -> Wanted:
+    def place_of(self, section: str, start: int, end: int) -> ObjectRange:
         """Where a range of a section is in the bucket."""
         at = self.header.sections[section].start
         return self._object, at + start, at + end
 
     def read(self, section: str, ranges: Iterable[tuple[int, int]], deadline: Deadline) -> list[bytes]:
         """The bytes of some ranges of a section."""
-        return self._reader([self.wanted(section, start, end) for start, end in ranges], deadline)
+        return self._reader([self.place_of(section, start, end) for start, end in ranges], deadline)
 
     def place_of_document(self, number: int) -> tuple[int, int]:
         """The range of `documents` that has a document."""
@@ -123,15 +123,15 @@ class RangedSegment(OpenSegment):
         found: Sequence[int] = numbers[first % ORDINALS : first % ORDINALS + behind - first]
         return found
 
-    def ordinals_near(self, number: int) -> Wanted:
+    def ordinals_near(self, number: int) -> ObjectRange:
         """Where the ordinal of a chunk is, with its neighbours'."""
         first = number - number % ORDINALS
-        return self.wanted("ordinals", 4 * first, 4 * min(self.chunks, first + ORDINALS))
+        return self.place_of("ordinals", 4 * first, 4 * min(self.chunks, first + ORDINALS))
 
-    def list_rows(self, number: int) -> Wanted:
+    def list_rows(self, number: int) -> ObjectRange:
         """Where the numbers and signs of a list are."""
         size = 4 + sign_bytes(self.header.dimension)
-        return self.wanted("list_rows", size * self.list_starts[number], size * self.list_starts[number + 1])
+        return self.place_of("list_rows", size * self.list_starts[number], size * self.list_starts[number + 1])
 
 
 class RangedView(SegmentView):
@@ -155,7 +155,7 @@ class RangedView(SegmentView):
     def candidates(
         self, queries: Sequence[CandidateQuery], deadline: Deadline, whole: Mapping[str, WordStatistics] | None = None
     ) -> list[Candidates]:
-        """Twice as many are looked for where chunks were removed, which only a hit that was read tells."""
+        """Twice as many are looked for where chunks were removed, which only reading a hit shows."""
         more = 2 if self.manifest.removals else 1
         found = super().candidates([replace(each, limit=more * each.limit) for each in queries], deadline, whole)
         return [
@@ -188,7 +188,7 @@ class RangedView(SegmentView):
         """The vectors of all chunks that are left."""
         runs = [(each, first, behind, gone) for each, ranges, gone in left for first, behind in ranges]
         size = self.index.dimension
-        bodies = self._read([each.wanted("vectors", size * a, size * b) for each, a, b, _ in runs], deadline)
+        bodies = self._read([each.place_of("vectors", size * a, size * b) for each, a, b, _ in runs], deadline)
         return [
             (segment, first + at, body[at * size : (at + 1) * size])
             for (segment, first, behind, gone), body in zip(runs, bodies, strict=True)
@@ -241,7 +241,7 @@ class RangedView(SegmentView):
     def _rows_of_lists(self, places: Sequence[tuple[RangedSegment, int, int]], deadline: Deadline) -> list[Row]:
         size = self.index.dimension
         whole = size + PLACE_BYTES
-        bodies = self._read([s.wanted("list_vectors", whole * at, whole * (at + 1)) for s, _, at in places], deadline)
+        bodies = self._read([s.place_of("list_vectors", whole * at, whole * (at + 1)) for s, _, at in places], deadline)
         found: list[Row] = []
         for (segment, number, _), body in zip(places, bodies, strict=True):
             start = int.from_bytes(body[size : size + 8], "little")
@@ -274,7 +274,7 @@ class RangedView(SegmentView):
             return []
         deadline, field = _soon(), STOPS if stops else WORDS
         asked = [(each, each.word_blocks.place(field, term), term) for each in self._ranged for term in terms]
-        bodies = self._read([each.wanted("word_blocks", *place) for each, place, _ in asked], deadline)
+        bodies = self._read([each.place_of("word_blocks", *place) for each, place, _ in asked], deadline)
         found: dict[int, dict[str, Postings]] = {each.tag: {} for each in self._ranged}
         for (segment, _, term), body in zip(asked, bodies, strict=True):
             found[segment.tag] |= postings_of(body, field, [term]) if body else {}
@@ -303,9 +303,9 @@ class RangedView(SegmentView):
             for _, segment, number in places
             if isinstance(segment, RangedSegment) and self._vectors.get((segment.tag, number), now_s=0.0) is None
         ]
-        wanted = [each.wanted("vectors", size * number, size * (number + 1)) for each, number in missing]
-        wanted += [each.wanted("text_starts", 8 * number, 8 * number + 16) for each, number in missing]
-        bodies = self._read(wanted, deadline)
+        asked = [each.place_of("vectors", size * number, size * (number + 1)) for each, number in missing]
+        asked += [each.place_of("text_starts", 8 * number, 8 * number + 16) for each, number in missing]
+        bodies = self._read(asked, deadline)
         for place, (segment, number) in enumerate(missing):
             starts = memoryview(bodies[len(missing) + place]).cast("Q")
             self._vectors.put((segment.tag, number), bodies[place], now_s=0.0)
@@ -335,30 +335,30 @@ class RangedView(SegmentView):
 
     def _fetch_documents(self, places: Iterable[Scored]) -> None:
         """Fetch what puts equal chunks in order."""
-        wanted: list[Wanted] = []
+        asked: list[ObjectRange] = []
         for _, segment, number in places:
             if isinstance(segment, RangedSegment):
-                wanted.append(
-                    segment.wanted("documents", *segment.place_of_document(segment.document_of_chunk(number)))
+                asked.append(
+                    segment.place_of("documents", *segment.place_of_document(segment.document_of_chunk(number)))
                 )
-                wanted.append(segment.ordinals_near(number))
-        self._read(wanted, _soon())
+                asked.append(segment.ordinals_near(number))
+        self._read(asked, _soon())
 
     def _known(self, places: Iterable[Scored], deadline: Deadline) -> dict[tuple[int, int], Hit]:
         """The chunks as they were read; those that were removed are not among them."""
         listed = [(segment, number) for _, segment, number in places if isinstance(segment, RangedSegment)]
         missing = [each for each in dict.fromkeys(listed) if self._text_places.get(_key(each), now_s=0.0) is None]
-        starts = self._read([each.wanted("text_starts", 8 * n, 8 * n + 16) for each, n in missing], deadline)
+        starts = self._read([each.place_of("text_starts", 8 * n, 8 * n + 16) for each, n in missing], deadline)
         for each, body in zip(missing, starts, strict=True):
             first, behind = memoryview(body).cast("Q")
             self._text_places.put(_key(each), (first, behind), now_s=0.0)
         chunks = list(dict.fromkeys(listed))
-        wanted = [
-            each.wanted("texts", *(self._text_places.get(_key((each, n)), now_s=0.0) or (0, 0))) for each, n in chunks
+        asked = [
+            each.place_of("texts", *(self._text_places.get(_key((each, n)), now_s=0.0) or (0, 0))) for each, n in chunks
         ]
         documents = [each.place_of_document(each.document_of_chunk(n)) for each, n in chunks]
-        wanted += [each.wanted("documents", *place) for (each, _), place in zip(chunks, documents, strict=True)]
-        bodies = self._read(wanted, deadline)
+        asked += [each.place_of("documents", *place) for (each, _), place in zip(chunks, documents, strict=True)]
+        bodies = self._read(asked, deadline)
         found: dict[tuple[int, int], Hit] = {}
         for place, (segment, number) in enumerate(chunks):
             document = stored_document(self.index.tenant, bodies[len(chunks) + place])

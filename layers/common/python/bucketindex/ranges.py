@@ -20,7 +20,7 @@ WAITS_S = (0.05, 0.2, 0.8, 1.6)  # at most, before S3 is asked again, which answ
 GAP_BYTES = 24 << 10  # that are read along rather than asked around: a request costs as much as so many bytes
 PIECE_BYTES = 2 << 20  # of one request at most, so that several share the line
 CACHED_BYTES = 16 << 20  # of what one view read by range
-Wanted = tuple[str, int, int]
+ObjectRange = tuple[str, int, int]
 """An object, and a range of its bytes."""
 
 
@@ -137,12 +137,12 @@ class RangeReader:
 
     def __init__(self, state: ObjectStore, pool: ThreadPoolExecutor) -> None:
         self._state, self._pool = state, pool
-        self._cached: BoundedCache[Wanted, bytes] = BoundedCache(size=1 << 16, max_weight=CACHED_BYTES)
+        self._cached: BoundedCache[ObjectRange, bytes] = BoundedCache(size=1 << 16, max_weight=CACHED_BYTES)
 
-    def __call__(self, wanted: Sequence[Wanted], deadline: Deadline) -> list[bytes]:
-        found = {each: self._cached.get(each, now_s=0.0) for each in wanted}
+    def __call__(self, asked: Sequence[ObjectRange], deadline: Deadline) -> list[bytes]:
+        found = {each: self._cached.get(each, now_s=0.0) for each in asked}
         missing = sorted(each for each, body in found.items() if body is None and each[1] < each[2])
-        runs: list[list[Wanted]] = []
+        runs: list[list[ObjectRange]] = []
         behind = 0
         for each in missing:
             name, start, end = each
@@ -158,9 +158,9 @@ class RangeReader:
             for each in run:
                 part = found[each] = body[each[1] - first : each[2] - first]
                 self._cached.put(each, part, now_s=0.0, weight=len(part))
-        return [found[each] or b"" for each in wanted]
+        return [found[each] or b"" for each in asked]
 
-    def _read(self, run: Sequence[Wanted], deadline: Deadline) -> bytes:
+    def _read(self, run: Sequence[ObjectRange], deadline: Deadline) -> bytes:
         name, start, end = run[0][0], run[0][1], max(each[2] for each in run)
         for wait_s in (*WAITS_S, None):
             deadline.timeout_s(1.0, stage="index")

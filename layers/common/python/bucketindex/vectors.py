@@ -102,7 +102,7 @@ class ComparedVector:
     def weighed(self, rows: Sequence[bytes], count: int) -> list[int]:
         """The places of the *count* nearest of *rows* of signs, by the numbers of this vector with their signs.
 
-        It tells more than a Hamming distance: a sign counts as much as the number of this vector.
+        It is closer to the cosine than a Hamming distance: a sign counts as much as the number of this vector.
         """
         size = len(self._numbers)
         numbers = bytes(_sampled(size)(self._numbers)) if size > SIGN_BITS else self._numbers
