@@ -137,13 +137,14 @@ def test_a_segment_of_the_version_before_is_read_and_merged_into_one_with_lists(
     state, manifests, ref = MemoryObjectStore("state"), MemoryManifests(), IndexRef("acme", "bucket-v1-old-4-1", 4)
     state.put(key, zlib.decompress(base64.b85decode(packed)), media_type="x")
     manifests.write(ref.tenant, ref.name, manifest, 1, 0)
-    engine = Engine("bucket", bucket_index(tmp_path, state, manifests=manifests, far_bytes=-1), ref)
+    index = bucket_index(tmp_path, state, manifests=manifests, far_bytes=-1)
+    engine = Engine("bucket", index, ref)
     assert paths(engine.words("QX-55")) == ["pump.md"]
     assert engine.near(vector([0.0, 1.0, 0.0, 0.0]), limit=1)[0].chunk.text == "Its valve"
 
     engine.write(engine.piece("later.md", "valve", near=vector([0.0, 0.0, 1.0, 0.0])))
     assert sorted(paths(engine.words("valve"))) == ["later.md", "pump.md"]
-    engine.chunks.merge(ref, now(), everything=True)
+    index.merge(ref, now(), everything=True)
 
     merged = next(each.key for each in state.entries("index/") if each.key.endswith(".seg") and each.key != key)
     assert "word_blocks" in read_header(state.get(merged) or b"").sections
@@ -163,11 +164,11 @@ class Splitting(MemoryObjectStore):
 
     def __init__(self, refused: float) -> None:
         super().__init__("state")
-        self._refused, self._source, self._lock = refused, random.Random(5), threading.Lock()
+        self._refused, self._source, self._turn = refused, random.Random(5), threading.Lock()
         self.refusals = 0
 
     def get(self, key: str, *, version_id: str | None = None, start: int = 0, end: int | None = None) -> bytes | None:
-        with self._lock:
+        with self._turn:
             if self._source.random() < self._refused:
                 self.refusals += 1
                 raise ObjectStoreError("Please reduce your request rate.", service="object_store")

@@ -189,7 +189,8 @@ class BucketByRange(BucketChunkIndex):
 
 
 def bucket_by_range(folder: Path) -> BucketByRange:
-    state, manifests, named = MemoryObjectStore("state"), MemoryManifests(), {"max_bytes": 1 << 30}
+    state, manifests = MemoryObjectStore("state"), MemoryManifests()
+    named: dict[str, Any] = {"max_bytes": 1 << 30}
     reader = BucketChunkIndex(state, manifests, folder / "reader", far_bytes=-1, **named)
     return BucketByRange(reader, state, manifests, folder / "writer", **named)
 

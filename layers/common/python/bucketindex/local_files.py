@@ -36,6 +36,7 @@ PIECE_BYTES = 8 << 20  # of one request
 PARALLEL = 16  # requests at once
 RANGES = 32  # ranges at once, which are small
 FAR_BYTES = 16 << 20  # of missing copies: a search does not wait for more, it reads by range
+MEANWHILE_BYTES = 2 << 20  # of one request for copies that are made while searches read by range
 COPYING_S = 900.0  # to copy the segments of an index meanwhile
 VIEW = "view-"
 TEXT_SHARE = 4  # blocks of texts take a quarter of what copies may, beside them
@@ -86,8 +87,18 @@ class SegmentFiles:
         """Whether there is a copy of a segment."""
         return (self._place(index, name) / "core").exists()
 
-    def open(self, index: IndexRef, entry: SegmentEntry, in_use: Collection[str], deadline: Deadline) -> OpenSegment:
+    def open(
+        self,
+        index: IndexRef,
+        entry: SegmentEntry,
+        in_use: Collection[str],
+        deadline: Deadline,
+        *,
+        meanwhile: bool = False,
+    ) -> OpenSegment:
         """Open a segment, which is fetched first where there is no copy; copies of *in_use* are not removed for it.
+
+        It is fetched *meanwhile* by small pieces, one after another, so that searches have most of the line.
 
         Raises:
             IndexLostError: It is not in the bucket, damaged, or of another index.
@@ -97,7 +108,7 @@ class SegmentFiles:
         place = self._place(index, entry.name)
         with self._turn(str(place), deadline), disk_errors():
             if not self.has(index, entry.name):
-                self._fetch(index, entry, place, in_use, deadline)
+                self._fetch(index, entry, place, in_use, deadline, meanwhile=meanwhile)
             os.utime(place)
             core = _mapped(place / "core")
             try:
@@ -153,7 +164,7 @@ class SegmentFiles:
         def copy() -> None:
             try:
                 for each in entries:
-                    self.open(index, each, names, Deadline.after(COPYING_S))
+                    self.open(index, each, names, Deadline.after(COPYING_S), meanwhile=True)
             except (DependencyError, DeadlineError) as exc:
                 logger.warning("segments could not be copied", extra={"tenant": index.tenant, "code": exc.code})
             finally:
@@ -273,13 +284,20 @@ class SegmentFiles:
         return header
 
     def _fetch(
-        self, index: IndexRef, entry: SegmentEntry, place: Path, in_use: Collection[str], deadline: Deadline
+        self,
+        index: IndexRef,
+        entry: SegmentEntry,
+        place: Path,
+        in_use: Collection[str],
+        deadline: Deadline,
+        *,
+        meanwhile: bool = False,
     ) -> None:
         """Bring a copy, check it and put it in place, whole or not at all."""
         whole = 2 * entry.size_bytes <= self._piece_bytes
         size = entry.size_bytes if whole else entry.core_bytes
         with self._drafted(place, size, index, in_use) as draft:
-            body = self._brought(segment_name(index, entry.name), size, draft / "core", deadline)
+            body = self._brought(segment_name(index, entry.name), size, draft / "core", deadline, meanwhile=meanwhile)
             header = self._checked(index, entry, body)
             check_sections(header, body, header.sections.keys() - (() if whole else {"texts", *BY_RANGE}))
             self._spread(draft, header, body, whole=whole)
@@ -313,19 +331,22 @@ class SegmentFiles:
             (draft / "texts").write_bytes(section_of(header, body, "texts"))
         os.truncate(draft / "core", start)
 
-    def _brought(self, name: str, size: int, target: Path, deadline: Deadline) -> memoryview:
+    def _brought(
+        self, name: str, size: int, target: Path, deadline: Deadline, *, meanwhile: bool = False
+    ) -> memoryview:
         """The first *size* bytes of an object, in a file, piece by piece: a segment may be larger than the memory."""
+        piece_bytes = min(self._piece_bytes, MEANWHILE_BYTES) if meanwhile else self._piece_bytes
         with target.open("wb") as file:
 
             def piece(start: int) -> int:
                 deadline.timeout_s(1.0, stage="index")
-                body = self._state.get(name, start=start, end=min(start + self._piece_bytes, size))
+                body = self._state.get(name, start=start, end=min(start + piece_bytes, size))
                 if body is None:
                     raise IndexLostError(MISSING)
                 return os.pwrite(file.fileno(), body, start)
 
-            starts = range(0, size, self._piece_bytes)
-            brought = piece(0) if len(starts) == 1 else sum(self._pool.map(piece, starts))
+            starts = range(0, size, piece_bytes)
+            brought = sum(map(piece, starts) if meanwhile or len(starts) == 1 else self._pool.map(piece, starts))
         if brought != size:
             raise IndexLostError("a segment of the index is damaged: it is shorter than it was written")
         return _mapped(target)

@@ -10,6 +10,7 @@ import hashlib
 import json
 import zlib
 from array import array
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -223,20 +224,25 @@ class RangedView(SegmentView):
             chosen.append((at, number))
         bodies = self._read([left[at][0].list_rows(number) for at, number in chosen], deadline)
         masks = [self._mask(*each) for each in left]
-        places, signs, distances = list[tuple[int, int, int]](), list[bytes](), bytearray()
         size = sign_bytes(self.index.dimension)
-        for (at, number), body in zip(chosen, bodies, strict=True):
-            first = left[at][0].list_starts[number]
+        distances, ends = bytearray(), list[int]()
+        for (at, _), body in zip(chosen, bodies, strict=True):
             count = len(body) // (4 + size)
-            numbers = memoryview(body)[: 4 * count].cast("I").tolist()
             own = compared_to.distances(memoryview(body)[4 * count :], count)
-            mask = masks[at]
-            distances += own if mask is None else bytes(map(max, own, map(mask.__getitem__, numbers)))
-            places += [(at, each, first + place) for place, each in enumerate(numbers)]
-            signs += [body[start : start + size] for start in range(4 * count, len(body), size)]
-        near = closest(bytes(distances), WEIGHED)
-        best = [places[near[each]] for each in compared_to.weighed([signs[each] for each in near], NEAREST)]
-        return self._rows_of_lists([(left[at][0], number, place) for at, number, place in best], deadline)
+            if (mask := masks[at]) is not None:
+                own = bytes(map(max, own, map(mask.__getitem__, memoryview(body)[: 4 * count].cast("I"))))
+            distances += own
+            ends.append(len(distances))
+        places, signs = list[tuple[RangedSegment, int, int]](), list[bytes]()
+        for each in closest(bytes(distances), WEIGHED):
+            place = bisect_right(ends, each)
+            body, (at, number) = bodies[place], chosen[place]
+            count = len(body) // (4 + size)
+            row = each - ends[place] + count
+            chunk = int.from_bytes(body[4 * row : 4 * row + 4], "little")
+            places.append((left[at][0], chunk, left[at][0].list_starts[number] + row))
+            signs.append(body[4 * count + size * row : 4 * count + size * (row + 1)])
+        return self._rows_of_lists([places[each] for each in compared_to.weighed(signs, NEAREST)], deadline)
 
     def _rows_of_lists(self, places: Sequence[tuple[RangedSegment, int, int]], deadline: Deadline) -> list[Row]:
         size = self.index.dimension
