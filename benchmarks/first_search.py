@@ -386,7 +386,7 @@ def main(arguments: Sequence[str]) -> None:
     for name in options.cell or CELLS:
         with tempfile.TemporaryDirectory(prefix="ragdrop-bench-", ignore_cleanup_errors=True) as place:
             found[name] = measured(Cell.named(name), (options.folder or Path(place)) / name)
-        print(f"{name}: measured", file=sys.stderr, flush=True)
+        print(f"{name}: {json.dumps(found[name])}", file=sys.stderr, flush=True)
     of_model = real()
     publish("first_search", [goals(found, of_model), table(found), storms()], *PACKAGES, write=options.write)
 

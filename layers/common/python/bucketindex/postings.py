@@ -54,7 +54,10 @@ class PostingsWriter:
             lengths = self._lengths[field]
             place = len(lengths) << 8
             for word, count in Counter(found).items():
-                self._postings.setdefault(f"{field}:{word}", array("I")).append(place | min(count, 255))
+                own = self._postings.get(name := f"{field}:{word}")
+                if own is None:
+                    own = self._postings[name] = array("I")
+                own.append(place | (count if count < 256 else 255))
             lengths.append(length_byte(len(found)))
             self._totals[field] += len(found)
 
