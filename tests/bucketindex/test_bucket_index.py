@@ -12,6 +12,7 @@ import pytest
 from bucketindex.index import RETIRED_S
 from bucketindex.manifest import prefix_of
 from bucketindex.segment import read_header
+from bucketindex.vectors import ComparedVector, quantised, signs
 from bucketindex.views import MAX_AGE_S
 from ragdrop.domain.chunks import CandidateQuery, Filters, Folder, Hit, vector
 from ragdrop.domain.history import ChangeCounts
@@ -136,6 +137,18 @@ def test_of_many_vectors_the_nearest_are_found_under_any_filter(bucket: Bucket) 
         expected += 30
 
     assert found / expected >= 0.95
+
+
+def test_signs_of_long_vectors_that_differ_in_more_than_255_places_are_not_taken_for_near_ones() -> None:
+    source = random.Random(1)
+    asked = random_vector(source, 1_536)
+    others = [random_vector(source, 1_536) for _ in range(50)] + [vector(-at for at in asked), asked]
+    rows = b"".join(signs(quantised(each)) for each in others)
+
+    distances = ComparedVector(asked).distances(memoryview(rows), len(others))
+
+    assert distances[-2:] == bytes([254, 0])
+    assert min(distances[:-1]) > 150
 
 
 def test_vectors_of_two_thousand_dimensions_are_found(bucket: Bucket) -> None:

@@ -19,7 +19,8 @@ import simsimd
 
 from ragdrop.domain.chunks import Vector, has_direction
 
-SIGN_BITS = 480  # at most, so that a Hamming distance fits a byte whatever the model's dimension
+SIGN_BITS = 480  # at most: half of them differ between vectors that have nothing in common
+FITTING_BYTES = 48  # of signs, of which hardly ever more than 255 bits differ
 SCANNED = 20_000  # vectors at most that are all compared by their bytes, which is exact
 COMPARED = 2_048  # of more than that so many at least, those that are nearest by their signs
 COMPARED_SHARE = 50  # and one in so many of all
@@ -29,6 +30,7 @@ TIED = 1e-6  # how far two ways of computing one cosine may be apart
 BYTES: Any = "uint8"  # of a distance; the package has these two, its stub does not
 INT8: Any = "int8"
 _TOO_FAR = 255
+_BEYOND = bytes(1) + b"\xff" * 255
 _BELOW_TWO = 0x3F  # the first byte of a 64-bit number from 2 to the -15th up to 2
 _MARK = re.compile(b"\x01")
 _UP_TO = [bytes(range(value + 1)) for value in range(256)]
@@ -93,11 +95,18 @@ class ComparedVector:
             self._signs = signs(self._numbers)
 
     def distances(self, rows: memoryview, count: int) -> bytes:
-        """The Hamming distance of each of *count* rows of signs, a byte each."""
+        """The Hamming distance of each of *count* rows of signs, a byte each: 254 of what is as far or further."""
         size = len(self._signs)
         asked = memoryview(self._signs).cast("B", shape=[1, size])
-        found: Any = simsimd.cdist(asked, rows.cast("B", shape=[count, size]), "hamming", dtype="bin8", out_dtype=BYTES)
-        return bytes(memoryview(found).cast("B"))
+        compared = rows.cast("B", shape=[count, size])
+        if size <= FITTING_BYTES:
+            found: Any = simsimd.cdist(asked, compared, "hamming", dtype="bin8", out_dtype=BYTES)
+            return bytes(memoryview(found).cast("B"))
+        found = simsimd.cdist(asked, compared, "hamming", dtype="bin8", out_dtype="uint16")
+        wide = bytes(memoryview(found).cast("B"))
+        low, high = (wide[0::2], wide[1::2]) if sys.byteorder == "little" else (wide[1::2], wide[0::2])
+        beyond = int.from_bytes(high.translate(_BEYOND), "little")
+        return (int.from_bytes(low, "little") | beyond).to_bytes(len(low), "little").replace(b"\xff", b"\xfe")
 
     def weighed(self, rows: Sequence[bytes], count: int) -> list[int]:
         """The places of the *count* nearest of *rows* of signs, by the numbers of this vector with their signs.
