@@ -27,7 +27,8 @@ COMPARED_SHARE = 50  # and one in so many of all
 WEIGHED = 5_000  # of vectors that are fetched for one search so many are weighed, those nearest by their signs
 NEAREST = 400  # and of these so many are compared by their bytes
 TIED = 1e-6  # how far two ways of computing one cosine may be apart
-BYTES: Any = "uint8"  # of a distance; the package has these two, its stub does not
+BYTES: Any = "uint8"  # of a distance; the package has these three, its stub does not
+WIDE: Any = "uint16"
 INT8: Any = "int8"
 _TOO_FAR = 255
 _BEYOND = bytes(1) + b"\xff" * 255
@@ -102,7 +103,7 @@ class ComparedVector:
         if size <= FITTING_BYTES:
             found: Any = simsimd.cdist(asked, compared, "hamming", dtype="bin8", out_dtype=BYTES)
             return bytes(memoryview(found).cast("B"))
-        found = simsimd.cdist(asked, compared, "hamming", dtype="bin8", out_dtype="uint16")
+        found = simsimd.cdist(asked, compared, "hamming", dtype="bin8", out_dtype=WIDE)
         wide = bytes(memoryview(found).cast("B"))
         low, high = (wide[0::2], wide[1::2]) if sys.byteorder == "little" else (wide[1::2], wide[0::2])
         beyond = int.from_bytes(high.translate(_BEYOND), "little")
