@@ -22,9 +22,9 @@ class ManifestViews(Views):
         super().__init__(manifests, None, clock=lambda: NOW_S)  # type: ignore[arg-type]
 
     def _opened(
-        self, index: IndexRef, manifest: Manifest, earlier: Any, deadline: Deadline, *, others: bool = False
+        self, index: IndexRef, manifest: Manifest, earlier: Any, deadline: Deadline, **named: bool
     ) -> SegmentView:
-        del earlier, deadline, others
+        del earlier, deadline, named
         return SegmentView(index, manifest, (), lexical=None, lost=Lost((), 0, None))
 
     @property

@@ -307,8 +307,10 @@ class ListedLater(Writer):
 class CountsReadLater(ManifestViews):
     """Views that note counts which were read after the manifest: what must not be."""
 
-    def _read(self, index: IndexRef, held: Any, begun_s: float, counts: Any, deadline: Deadline) -> SegmentView:
-        view = super()._read(index, held, begun_s, counts, deadline)
+    def _read(
+        self, index: IndexRef, held: Any, begun_s: float, counts: Any, deadline: Deadline, *, may_range: bool
+    ) -> SegmentView:
+        view = super()._read(index, held, begun_s, counts, deadline, may_range=may_range)
         later = self._manifests.counts_read_later()  # type: ignore[attr-defined]
         self._views[index] = replace(self._views[index], counts=later)
         return view

