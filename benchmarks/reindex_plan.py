@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from platform import python_version
 from typing import Any, cast
 
 from greenlet import getcurrent, greenlet
@@ -254,7 +255,7 @@ def main() -> int:
     options = records.parser(__doc__, quick="100,000 chunks at 50 workers").parse_args()
     found = simulated(10_000, 50) if options.quick else simulated(10_000_000, 1_000)
     if options.write:
-        records.keep("reindex_plan", found, {}, quick=options.quick)
+        records.keep("reindex_plan", found, {"python": python_version()}, quick=options.quick)
     print(plan_table(found))
     return int(not found["ledger_is_exact"])
 

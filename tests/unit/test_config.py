@@ -143,7 +143,7 @@ def test_the_document_takes_every_setting_but_those_of_the_stack() -> None:
 
     assert {name for name in own if not name.endswith(("_url", "_key", "_bucket", "_table"))} == {
         *("index_password", "embedding_model", "embedding_dimension", "chat_models", "cors_allow_origins"),
-        *("jwt_issuer", "jwt_audience", "stage", "release", "tracing"),
+        *("jwt_issuer", "jwt_audience", "stage", "release", "tracing", "fan_out_function"),
     }
 
 
