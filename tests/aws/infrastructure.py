@@ -126,7 +126,8 @@ class Terraform:
             "output": {name: {"value": f"${{module.ragdrop.{name}}}"} for name in names},
         }
         (folder / "main.tf.json").write_text(json.dumps(configuration), "utf-8")
-        self("init", "-input=false")
+        mirror = next(iter(sorted(Path("/opt").glob("*/registry.terraform.io"))), None)  # in place of the registry
+        self("init", "-input=false", *([f"-plugin-dir={mirror.parent}"] if mirror else []))
 
     def __call__(self, *arguments: str) -> str:
         return run([self._program, *arguments], self._folder, {"TF_IN_AUTOMATION": "1", "CHECKPOINT_DISABLE": "1"})
