@@ -11,8 +11,9 @@ import pytest
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Status
 from ragdrop.domain.history import STAGE
+from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Caller
-from ragdrop.errors import ConflictError, InvalidParamsError
+from ragdrop.errors import ConflictError, DocumentNotFoundError, InvalidParamsError
 from ragdrop.ingest.reconcile_rules import SETTLE_S
 from ragdrop.past.stages import Promotion
 from tests.unit.past.test_as_of import made
@@ -145,6 +146,31 @@ def test_a_version_put_after_the_promotion_waits_for_its_end(world: World) -> No
 
     assert "late.md" not in texts(world)
     assert world.head("team/late.md").status is Status.STAGED
+
+
+def test_a_promoted_document_is_read_as_searches_show_it(world: World) -> None:
+    world.put("team/pump.md", "The pump is red.")
+    stage(world, "team/pump.md", "The pump is blue.")
+    key = DocumentKey(world.tenant, "team", "pump.md")
+    before = world.app.documents.document_service.text(world.caller, key)
+    promote(world)
+
+    assert (before.strip(), world.app.documents.document_service.text(world.caller, key).strip()) == (
+        "The pump is red.",
+        "The pump is blue.",
+    )
+
+
+def test_who_may_not_read_a_promoted_version_reads_neither(world: World) -> None:
+    world.put("team/pump.md", "The pump is red.")
+    stage(world, "team/pump.md", "---\naccess: [board]\n---\nThe pump is blue.")
+    key = DocumentKey(world.tenant, "team", "pump.md")
+    reader = Caller(world.tenant, "reader", groups=("crew",))
+    assert "red" in world.app.documents.document_service.text(reader, key)
+    promote(world)
+
+    with pytest.raises(DocumentNotFoundError):
+        world.app.documents.document_service.text(reader, key)
 
 
 def test_who_has_not_heard_of_a_promotions_end_lets_nothing_in_that_joined_later(world: World) -> None:

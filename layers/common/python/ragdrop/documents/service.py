@@ -13,7 +13,7 @@ from ragdrop.documents.check_links import CheckLinks
 from ragdrop.domain.access import speaks_of_access
 from ragdrop.domain.chunks import Chunk
 from ragdrop.domain.documents import Detail, DetailFilters, Head, Page, Status
-from ragdrop.domain.history import STAGE, WRITTEN_BY
+from ragdrop.domain.history import STAGE, WRITTEN_BY, head_promoted, was_promoted
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey
 from ragdrop.domain.tenants import Caller, Tenant
 from ragdrop.errors import (
@@ -201,7 +201,7 @@ class DocumentService:
 
     def stored(self, caller: Caller, key: DocumentKey, *, version_id: str | None) -> tuple[StoredRevision, str | None]:
         """The live revision, or that of an S3 version, and its version; raises DocumentNotFoundError as `text`."""
-        head = self._head(caller, key)
+        head = self._counted(caller, key)
         if head is None or head.status is Status.DELETED:
             raise not_found(key)
         found = None
@@ -218,7 +218,7 @@ class DocumentService:
 
         Raises DocumentNotFoundError: nothing of the document is live.
         """
-        head, tenant = self._head(caller, key), self.registry.tenant(key.tenant)
+        head, tenant = self._counted(caller, key), self.registry.tenant(key.tenant)
         if head is None or head.live_revision is None or tenant is None:
             raise not_found(key)
         stored = self.revisions.open(key, head.live_revision)
@@ -230,7 +230,7 @@ class DocumentService:
 
     def tables(self, caller: Caller, key: DocumentKey) -> Sequence[TypedTable]:
         """The typed tables of the live revision; raises DocumentNotFoundError: nothing of the document is live."""
-        if (head := self._head(caller, key)) is None or head.live_revision is None:
+        if (head := self._counted(caller, key)) is None or head.live_revision is None:
             raise not_found(key)
         return self.revisions.tables(key, head.live_revision)
 
@@ -355,6 +355,17 @@ class DocumentService:
     def _head(self, caller: Caller, key: DocumentKey) -> Head | None:
         """The head of a document, None without one. Raises DocumentNotFoundError: the caller may not read it."""
         head = self.registry.head(key) if caller.may_see(key.vault) else None
+        if not self.permissions.allows(caller, key, head):
+            raise not_found(key)
+        return head
+
+    def _counted(self, caller: Caller, key: DocumentKey) -> Head | None:
+        """The head as searches see it, what waits in a promoted stage included; raises as `_head`."""
+        head = self.registry.head(key) if caller.may_see(key.vault) else None
+        if head is not None and head.status is Status.STAGED:
+            tenant, detail = self.registry.tenant(key.tenant), self.registry.detail(key, head.revision)
+            if tenant is not None and detail is not None and was_promoted(head, tenant.promoted):
+                head = head_promoted(head, detail)
         if not self.permissions.allows(caller, key, head):
             raise not_found(key)
         return head

@@ -1,14 +1,14 @@
 """The record of the past: what answered for each document, since when, and how often that changed."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Literal
 from zlib import crc32
 
 from ragdrop.domain.deadlines import rfc3339
-from ragdrop.domain.documents import Head, Status
+from ragdrop.domain.documents import Detail, Head, Status
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.errors import InvalidParamsError
 
@@ -105,6 +105,29 @@ def was_promoted(head: Head, promoted: Mapping[str, float]) -> bool:
     """
     at_s = promoted.get(f"{head.key.vault}/{head.stage}")
     return head.status is Status.STAGED and at_s is not None and milliseconds(head.updated_at) <= at_s * 1_000
+
+
+def head_then(head: Head, detail: Detail) -> Head:
+    """The head of a document whose revision with *detail* counts; who may read it stays what it is now."""
+    facts = detail.facts
+    return replace(
+        head,
+        status=Status.INDEXED,
+        revision=detail.revision,
+        live_revision=detail.revision,
+        version_id=facts.version_id,
+        live_version_id=facts.version_id,
+        title=facts.title,
+        doc_type=facts.doc_type,
+        promotion_level=facts.promotion_level,
+        chunk_count=detail.chunk_count,
+        error=None,
+    )
+
+
+def head_promoted(head: Head, detail: Detail) -> Head:
+    """The head of a document in a promoted stage: its revision with *detail* counts, and who may read that one."""
+    return replace(head_then(head, detail), access=detail.facts.access, live_tag=head.tag)
 
 
 def moment(text: str, *, now_s: float, field: str = "as_of") -> int:

@@ -9,7 +9,17 @@ from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.chunks import CandidateQuery, Candidates, IndexedChunk
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Detail, Head, Heads, Name, Promoted, Status, name_of
-from ragdrop.domain.history import LiveChange, Then, first_id, milliseconds, moment, state_before, was_promoted
+from ragdrop.domain.history import (
+    LiveChange,
+    Then,
+    first_id,
+    head_promoted,
+    head_then,
+    milliseconds,
+    moment,
+    state_before,
+    was_promoted,
+)
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller, IndexRef, Tenant
@@ -120,24 +130,6 @@ class PastView(View):
             return False
         changed = head.status is Status.INDEXED and milliseconds(head.updated_at) > until_ms
         return changed or (head.live_revision or 0) > until_ms
-
-
-def head_then(head: Head, detail: Detail) -> Head:
-    """The head of a document whose revision with *detail* counts; who may read it stays what it is now."""
-    facts = detail.facts
-    return replace(
-        head,
-        status=Status.INDEXED,
-        revision=detail.revision,
-        live_revision=detail.revision,
-        version_id=facts.version_id,
-        live_version_id=facts.version_id,
-        title=facts.title,
-        doc_type=facts.doc_type,
-        promotion_level=facts.promotion_level,
-        chunk_count=detail.chunk_count,
-        error=None,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,11 +284,7 @@ class StagedView(View):
         if not waiting:
             return heads
         details = self.registry.details([(key, head.revision) for key, head in waiting.items()], deadline)
-        staged = {
-            detail.key: replace(head_then(head, detail), access=detail.facts.access, live_tag=head.tag)
-            for detail in details
-            for head in (waiting[detail.key],)
-        }
+        staged = {detail.key: head_promoted(waiting[detail.key], detail) for detail in details}
         found = {key: head for key, head in heads.found.items() if key not in waiting}
         return Heads(found | staged, heads.unread | (waiting.keys() - staged.keys()))
 
