@@ -35,6 +35,10 @@ def search_first_api(app: App) -> OnDemand:
 
 def generate_api(app: App) -> FastAPI:
     """The API of the generate function: the routes that ask a chat model."""
+    return api_of(app, _generating(app))
+
+
+def _generating(app: App) -> list[APIRouter]:
     from ragdrop.api.knowledge_bases import KnowledgeBases, generate_router
     from ragdrop.api.openai import chat_router, embeddings_router
     from ragdrop.api.openai_responses import responses_router
@@ -43,39 +47,21 @@ def generate_api(app: App) -> FastAPI:
     directory = app.tenants.directory
     reader = authenticated(directory, "reader")
     bases = KnowledgeBases(directory, app.ports.settings.document_bucket)
-    return api_of(
-        app,
-        [
-            ask_router(lambda: app.generate.ask, lambda: app.generate.condense_conversation, reader),
-            chat_router(lambda: app.generate.converse, lambda: app.generate.condense_conversation, directory, reader),
-            responses_router(
-                lambda: app.generate.converse,
-                lambda: app.generate.condense_conversation,
-                lambda: app.generate.store_receipts,
-                bases,
-                directory,
-                reader,
-            ),
-            embeddings_router(lambda: app.ports.guarded_embedder, directory, reader),
-            verify_router(lambda: app.generate.verify, reader),
-            generate_router(
-                lambda: app.generate.ask,
-                lambda: app.generate.condense_conversation,
-                lambda: app.generate.store_receipts,
-                bases,
-                reader,
-            ),
-        ],
-    )
+    condense, receipts = (lambda: app.generate.condense_conversation), (lambda: app.generate.store_receipts)
+    return [
+        ask_router(lambda: app.generate.ask, condense, reader),
+        chat_router(lambda: app.generate.converse, condense, directory, reader),
+        responses_router(lambda: app.generate.converse, condense, receipts, bases, directory, reader),
+        embeddings_router(lambda: app.ports.guarded_embedder, directory, reader),
+        verify_router(lambda: app.generate.verify, reader),
+        generate_router(lambda: app.generate.ask, condense, receipts, bases, reader),
+    ]
 
 
 def query_api(app: App) -> FastAPI:
     """Every route of the API: /ask, /v1 and Bedrock's answers are declared for its document; generate serves them."""
-    from ragdrop.api.knowledge_bases import KnowledgeBases, generate_router, retrieve_router
-    from ragdrop.api.openai import chat_router, embeddings_router
-    from ragdrop.api.openai_responses import responses_router
+    from ragdrop.api.knowledge_bases import KnowledgeBases, retrieve_router
     from ragdrop.api.openapi import documented
-    from ragdrop.api.routes.ask_routes import ask_router, verify_router
     from ragdrop.api.routes.document_routes import documents_router
     from ragdrop.api.routes.history_routes import history_router, rollback_router, stages_router
     from ragdrop.api.routes.operation_routes import (
@@ -106,7 +92,7 @@ def query_api(app: App) -> FastAPI:
             [
                 search_router(lambda: app.query.search, reader),
                 find_router(lambda: app.query.find, reader),
-                ask_router(lambda: app.generate.ask, lambda: app.generate.condense_conversation, reader),
+                *_generating(app),
                 history_router(lambda: app.past.record, lambda: app.documents.document_service, reader),
                 documents_router(
                     lambda: app.documents.document_service,
@@ -128,33 +114,13 @@ def query_api(app: App) -> FastAPI:
                 queue_router(lambda: app.ports.queue, reader, admin),
                 receipts_router(lambda: app.generate.store_receipts, reader, admin),
                 threads_router(lambda: app.generate.threads, reader),
-                chat_router(
-                    lambda: app.generate.converse, lambda: app.generate.condense_conversation, directory, reader
-                ),
-                responses_router(
-                    lambda: app.generate.converse,
-                    lambda: app.generate.condense_conversation,
-                    lambda: app.generate.store_receipts,
-                    bases,
-                    directory,
-                    reader,
-                ),
-                embeddings_router(lambda: app.ports.guarded_embedder, directory, reader),
                 vector_stores_router(
                     lambda: app.query.search, lambda: app.documents.document_service, bases, reader, writer
                 ),
                 retrieve_router(lambda: app.query.search, lambda: _scores(app), bases, reader),
-                generate_router(
-                    lambda: app.generate.ask,
-                    lambda: app.generate.condense_conversation,
-                    lambda: app.generate.store_receipts,
-                    bases,
-                    reader,
-                ),
                 stages_router(lambda: app.past.stages, reader, writer),
                 golden_questions_router(lambda: app.operate.golden_runs, reader, writer),
                 rollback_router(lambda: app.past.roll_back, writer),
-                verify_router(lambda: app.generate.verify, reader),
                 session_router(directory, lambda: app.tenants.sign_in_codes, reader, app.ports.settings.chat_models),
                 page_router(upload_url),
                 models_router(lambda: app.operate.tried_models, lambda: is_loopback(upload_url()), admin),
