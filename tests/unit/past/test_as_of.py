@@ -10,17 +10,19 @@ import pytest
 
 from bucketindex.index import BucketChunkIndex
 from ragdrop.domain.answers import Question
+from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.documents import Head, Heads, Status
-from ragdrop.domain.models import Curve
+from ragdrop.domain.models import Curve, EmbeddingSpace
 from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import InvalidParamsError
-from ragdrop.past.as_of import Differences, PastView, PastViews
+from ragdrop.past.as_of import CHANGED, Differences, PastView, PastViews
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
-from tests.world import World
+from testing.models import HashingEmbedder
+from tests.world import DIMENSION, World
 
 MakeWorld = Callable[..., World]
 
@@ -70,6 +72,31 @@ def test_a_document_that_came_later_was_not_there_then(world: World) -> None:
 
     assert said(world, "pump", then) == {"team/pump.md": "The pump is red."}
     assert len(said(world, "pump")) == 2
+
+
+class EmbedderOfASlowQuestion(HashingEmbedder):
+    """Lets something happen while the vector of a question is made."""
+
+    meanwhile: Callable[[], object] | None = None
+
+    def query(self, text: str, space: EmbeddingSpace, deadline: Deadline) -> Vector:
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            meanwhile()
+        return super().query(text, space, deadline)
+
+
+def test_an_answer_says_that_a_document_was_deleted_while_it_was_made(tmp_path: Path) -> None:
+    embedder = EmbedderOfASlowQuestion(DIMENSION)
+    world = made("bucket", tmp_path, embedder=embedder)
+    world.put("team/pump.md", "The pump is red.")
+    then = tick(world)
+    embedder.meanwhile = lambda: world.delete("team/pump.md")
+
+    found = world.search("a slow pump", as_of=then)
+
+    assert (found.warnings, found.degraded) == ([CHANGED], True)
+    assert said(world, "pump", then) == {"team/pump.md": "The pump is red."}
 
 
 def test_a_deleted_document_still_answers_for_the_time_when_it_was_there(world: World) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
 
 from ragdrop.domain.bounded_cache import BoundedCache
@@ -39,6 +40,8 @@ MAX_HIDDEN = 10_000  # documents that an index is asked to leave out
 MAX_CHANGES = 50_000  # of a tenant that are read to find them
 DETAILS_AT_ONCE = 100  # what one batch read takes
 AT_ONCE = 16  # documents read in parallel
+CHANGED = "documents changed while this was answered, and some of that moment may be missing: ask again"
+SKEW_MS = 1_000  # by which the clocks of two functions may differ
 VIEWS = 4  # cached by an environment
 CACHED_S = 600.0
 
@@ -62,11 +65,18 @@ class PastView(View):
     The head of each document is read all the same: what was purged since has none, and is in no view.
     """
 
-    def __init__(self, registry: SearchableRegistry, index: SearchableIndex, differences: Differences) -> None:
+    def __init__(
+        self,
+        registry: SearchableRegistry,
+        index: SearchableIndex,
+        differences: Differences,
+        changed: Callable[[], bool] = lambda: False,
+    ) -> None:
         lost = differences.lost
         warnings = [f"{lost} documents of that moment are no longer stored and are left out"] if lost else []
         super().__init__(registry, index, warnings)
         self.differences = differences
+        self._changed = changed
 
     def promoted(self, tenant: str, deadline: Deadline) -> list[Promoted]:
         """The important and critical documents of the view."""
@@ -98,8 +108,11 @@ class PastView(View):
         super().ready(index, self._without_hidden(queries), deadline)
 
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
-        """Vector and lexical hits of every query, none of a hidden revision."""
-        return super().candidates(index, self._without_hidden(queries), deadline)
+        """Vector and lexical hits of every query, none of a hidden revision; says so where some may be missing."""
+        found = super().candidates(index, self._without_hidden(queries), deadline)
+        if CHANGED not in self.warnings and self._changed():
+            self.warnings.append(CHANGED)
+        return found
 
     def _without_hidden(self, queries: Sequence[CandidateQuery]) -> list[CandidateQuery]:
         return [replace(query, without=query.without | self.differences.hidden) for query in queries]
@@ -187,7 +200,14 @@ class PastViews:
         if cached is None or changes.keys() != cached.changes.keys():
             cached = self._made(tenant, at_ms, changes, cached, deadline)
             self._cached.put(name, cached, now_s=now_s)
-        return cached.view
+        view, since = cached.view, first_id(max(at_ms + 1, round(now_s * 1_000) - SKEW_MS))
+        changed = partial(self._changed, tenant.name, vaults, since, changes.keys())
+        return PastView(view.registry, view.index, view.differences, changed)
+
+    def _changed(self, tenant: str, vaults: Sequence[str], since: str, known: Collection[str]) -> bool:
+        """Whether a change behind the id *since* is not *known*: what it took out of the index was there then."""
+        pages = (page for vault in vaults for page in change_pages(self._registry, tenant, vault, after=since))
+        return any(change.id not in known for page in pages for change in page)
 
     def _changes(self, tenant: str, vault: str, at_ms: int) -> list[LiveChange]:
         """The changes of a vault after *at_ms*."""

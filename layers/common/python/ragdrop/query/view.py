@@ -32,10 +32,10 @@ class View:
         warnings: What the view could not include; an answer over it is degraded.
     """
 
-    def __init__(self, registry: SearchableRegistry, index: SearchableIndex, warnings: Sequence[str] = ()) -> None:
+    def __init__(self, registry: SearchableRegistry, index: SearchableIndex, warnings: list[str] | None = None) -> None:
         self.registry = registry
         self.index = index
-        self.warnings = warnings
+        self.warnings = [] if warnings is None else warnings
 
     def promoted(self, tenant: str, deadline: Deadline) -> list[Promoted]:
         """The important and critical documents of a tenant."""
