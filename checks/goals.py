@@ -113,7 +113,7 @@ MEASURED = (
 
 # Why a goal is missed, by the text of its row.
 MISSED = {
-    "lines in `layers/`": "Features took it to 51,300 lines first; merging saved less than planned.",
+    "lines in `layers/`": "Features take it up by more than merging takes it down.",
     "of them in `ragdrop/`": "The libraries left it; routes, stores and the life cycle of a document all stay.",
     "lines in `cli/`": "Each command prints for people and for programs, and none was removed.",
     "lines in `localstack/`": "Start, attach and the local models are all needed on a laptop.",
