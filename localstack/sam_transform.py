@@ -9,9 +9,6 @@ import json
 import sys
 from typing import Any
 
-from samcli.yamlhelper import yaml_parse
-from samtranslator.translator.transform import transform
-
 CODE = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
 
 
@@ -25,6 +22,9 @@ class _NoPolicies:
 
 def transformed(text: str, parameters: dict[str, str]) -> dict[str, Any]:
     """What CloudFormation gets; code of a folder as if it were uploaded."""
+    from samcli.yamlhelper import yaml_parse
+    from samtranslator.translator.transform import transform
+
     template: dict[str, Any] = yaml_parse(text)
     for resource in template["Resources"].values():
         used_as = CODE.get(resource["Type"])
@@ -34,5 +34,6 @@ def transformed(text: str, parameters: dict[str, str]) -> dict[str, Any]:
     return found
 
 
-asked = json.load(sys.stdin)
-print(json.dumps([transformed(asked["template"], each) for each in asked["parameters"]]))  # noqa: T201 - its result
+if __name__ == "__main__":
+    asked = json.load(sys.stdin)
+    print(json.dumps([transformed(asked["template"], each) for each in asked["parameters"]]))  # noqa: T201 - its result

@@ -20,7 +20,7 @@ EXAMPLE_KEY = "0123456789ab"  # that of a key
 # Examples that the commands' own help gives, but that need AWS, never end, or need a past or a stage to work on: they
 # are tested by themselves (tests/unit/cli, tests/integration/test_time_travel_live.py).
 ELSEWHERE = tuple(
-    f"ragdrop {name} " for name in ("connect", "watch", "diff", "rollback", "promote", "discard", "audit")
+    f"ragdrop {name} " for name in ("connect", "watch", "diff", "rollback", "promote", "discard", "audit", "import-kb")
 )
 PATIENT = ("ragdrop tenant delete ",)  # waits until no function believes in the tenant any more: over a minute
 RUN = [block for block in blocks(*SHELLS) if not (block.reason or block.text.startswith(ELSEWHERE))]

@@ -107,8 +107,8 @@ MUTANTS: Sequence[Mutant] = (
     Mutant(
         "a cached head is true for ever",
         "ragdrop.query.view",
-        "if cached_head is not None and cached_head[0] == stamp:",
-        "if cached_head is not None:",
+        "for key, (stamp, head) in read_so.items() if stamp == stamps[key]}",
+        "for key, (stamp, head) in read_so.items()}",
     ),
     Mutant(
         "a hit of any revision of a live document counts",
@@ -153,8 +153,8 @@ MUTANTS: Sequence[Mutant] = (
     Mutant(
         "a stage goes live document by document",
         "ragdrop.past.as_of",
-        "stages = set(tenant.promoted) if tenant is not None else set()",
-        "stages: set[str] = set()",
+        "stages = dict(tenant.promoted) if tenant is not None else {}",
+        "stages: dict[str, float] = {}",
         first=12,
     ),
     Mutant(
@@ -211,8 +211,8 @@ MUTANTS: Sequence[Mutant] = (
     Mutant(
         "the text of a document is read whatever vault and rules",
         "ragdrop.documents.service",
-        "            raise _not_found(key)\n        return head\n",
-        "            head = self.registry.head(key)\n        return head\n",
+        "            raise not_found(key)\n        return head\n\n    def _check_writing(",
+        "            head = self.registry.head(key)\n        return head\n\n    def _check_writing(",
     ),
 )
 

@@ -141,8 +141,8 @@ def moment(text: str, *, now_s: float, field: str = "as_of") -> int:
     Raises:
         InvalidParamsError: It is no such time, in the future, or before the retention.
 
-    >>> moment("1970-01-02T00:00:00Z", now_s=90_000)
-    86400000
+    >>> moment("1970-01-02T00:00:00Z", now_s=90_000), moment("1970-01-02T00:00:00.001Z", now_s=86_400.0006)
+    (86400000, 86400001)
     """
     earliest = rfc3339(max(0.0, now_s - RETENTION_S))
     allowed = {"from": earliest, "to": rfc3339(now_s)}
@@ -154,7 +154,7 @@ def moment(text: str, *, now_s: float, field: str = "as_of") -> int:
         message = f"{field}: {text[:40]!r} is no time of RFC 3339, as 2026-01-31T10:00:00Z"
         raise InvalidParamsError(message, field=field, value=text[:40], allowed=allowed)
     seconds = found.timestamp()
-    if seconds > now_s:
+    if round(seconds * 1_000) > round(now_s * 1_000):  # as times of changes are rounded
         message = f"{field}: {text[:40]} is in the future"
         raise InvalidParamsError(message, field=field, value=text[:40], allowed=allowed)
     if seconds < now_s - RETENTION_S:
