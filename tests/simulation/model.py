@@ -44,9 +44,13 @@ Reads = Callable[[str, Groups, Groups], bool]
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """The floors when a question was asked: of each key, and of the rules; what may wait, and the place of purges."""
+    """The floors when a question was asked: of each key, and of the rules; what may wait, and the place of purges.
+
+    `indexed` is the newest place of each key whose version somebody has seen: a later one may never have been indexed.
+    """
 
     floor: Mapping[str, int]
+    indexed: Mapping[str, int]
     rule: int
     waiting: frozenset[str]
     purged: Mapping[str, int]
@@ -68,6 +72,7 @@ class Model:
         self.heard_s = heard_s
         self.timeline: dict[str, list[str | None]] = {}
         self.floor: dict[str, int] = {}
+        self.indexed: dict[str, int] = {}
         self.key_of: dict[str, str] = {}
         self.stated: dict[str | None, Groups] = {}  # by the version of a word
         self.rules: list[Groups] = [None]
@@ -91,7 +96,7 @@ class Model:
         for due in [each for each in self._late if each[0] <= CLOCK.now_s]:
             self._late.remove(due)
             self._raise_to(*due[1:])
-        return Since(dict(self.floor), self.rule_floor, frozenset(self.waiting), dict(self.purged))
+        return Since(dict(self.floor), dict(self.indexed), self.rule_floor, frozenset(self.waiting), dict(self.purged))
 
     def moment(self) -> Moment:
         """What may be live now, to be asked for later."""
@@ -139,6 +144,8 @@ class Model:
         self._late.clear()
         for key in self.timeline:
             self.floor[key] = self.last(key)
+            if self.timeline[key][-1] is not None:
+                self.indexed[key] = self.last(key)
 
     def _seen(self, text: str) -> dict[str, str]:
         """The word of each key in an answer."""
@@ -169,6 +176,8 @@ class Model:
             for place, state in enumerate(was, begin):
                 hidden = not all(reads(key, rule, self.stated.get(state)) for rule in rules)
                 if state == word or (word is None and hidden):
+                    if word is not None:
+                        self.indexed[key] = max(place, self.indexed.get(key, 0))
                     if state in self.by_stage:
                         self.promoted({key: place})
                     else:
@@ -191,10 +200,8 @@ class Model:
                 continue  # it answers from its promotion on, and the record says from when it was made live
             word, first, last = seen.get(key), then.floor.get(key, 0), then.last.get(key, -1)
             was = self.timeline[key][first : last + 1]
-            now = since.floor.get(key, 0)
-            while now and self.timeline[key][now] is None:
-                now -= 1
-            lists = [self.stated.get(each) for each in self.timeline[key][now:] if each is not None]
+            known = self.timeline[key][since.indexed.get(key, 0) :]
+            lists = [self.stated.get(each) for each in known if each is not None]
             may = [reads(key, rule, stated) for rule in rules for stated in lists]
             if word is None:
                 if None not in was and all(may) and key not in self.purging:
