@@ -86,7 +86,7 @@ _FIELD = re.compile(r"[\w.\-]{1,200}", re.ASCII)
 class Tolerant(BaseModel):
     """A request of another protocol: fields that are not named here are ignored, and a header names them."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", strict=True)
 
     def ignored(self, place: str = "") -> Iterator[str]:
         """The fields that were given and are not read, by the names of the protocol."""
