@@ -12,11 +12,11 @@ PAGE = (REPOSITORY / "docs/recipes.md").read_text("utf-8")
 RECIPES = {part.partition("\n")[0]: " ".join(part.split()) for part in PAGE.split("\n## ")[1:]}
 STATUS = re.compile(r"Status: (run by (?P<tests>tests/.+)|not run \(.+\)).*\.$")
 NAMED = re.compile(r"(tests/[\w/]+\.py)(?:::(\w+))?")
-WANTED = "Open WebUI,LibreChat,Claude Desktop,Claude Code,Obsidian,n8n,LangChain,LlamaIndex,Haystack,Slack,aws s3 sync"
+NAMES = "Open WebUI,LibreChat,Claude Desktop,Claude Code,Obsidian,n8n,LangChain,LlamaIndex,Haystack,Slack,aws s3 sync"
 
 
 def test_there_is_a_recipe_for_every_program_that_people_use() -> None:
-    assert [name for name in WANTED.split(",") if not any(name in heading for heading in RECIPES)] == []
+    assert [name for name in NAMES.split(",") if not any(name in heading for heading in RECIPES)] == []
 
 
 @pytest.mark.parametrize("heading", RECIPES)

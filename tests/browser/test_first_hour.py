@@ -24,8 +24,8 @@ def reply(messages: Sequence[Message]) -> str:
     if messages[0].content == INSTRUCTIONS:
         return "Where does the pump stand?"
     said = messages[-1].content
-    wanted = r"The pump stands [^.]*\." if "stand?" in said else r"The shaft seal of the pump must be [^.]*\."
-    found = re.search(wanted, said)
+    sentence = r"The pump stands [^.]*\." if "stand?" in said else r"The shaft seal of the pump must be [^.]*\."
+    found = re.search(sentence, said)
     marker = re.findall(r"^\[(\d+)\]", said[: found.start()], re.MULTILINE) if found else []
     return f"{found[0]} [{marker[-1] if marker else 1}]" if found else "INSUFFICIENT_INFORMATION"
 

@@ -32,18 +32,18 @@ from langchain_aws.retrievers import AmazonKnowledgeBasesRetriever
 filter = {"equals": {"key": "owner", "value": "ann"}}
 search = {"vectorSearchConfiguration": {"numberOfResults": 4, "filter": filter}}
 found = AmazonKnowledgeBasesRetriever(knowledge_base_id="EVERYTHING", retrieval_config=search).invoke("pump code")
-told = [each.metadata["source_metadata"]["path"] for each in found]
+shown = [each.metadata["source_metadata"]["path"] for each in found]
 """,
     "llama_index": """
 from llama_index.retrievers.bedrock import AmazonKnowledgeBasesRetriever
 search = {"vectorSearchConfiguration": {"numberOfResults": 1, "overrideSearchType": "HYBRID"}}
 found = AmazonKnowledgeBasesRetriever(knowledge_base_id="EVERYTHING", retrieval_config=search).retrieve("pump code")
-told = [each.metadata["sourceMetadata"]["path"] for each in found]
+shown = [each.metadata["sourceMetadata"]["path"] for each in found]
 """,
     "haystack": """
 from haystack_integrations.components.retrievers.amazon_bedrock import AmazonBedrockKnowledgeBaseRetriever
 retriever = AmazonBedrockKnowledgeBaseRetriever(knowledge_base_id="EVERYTHING", number_of_results=1)
-told = [each.meta["source"].rpartition("/")[2] for each in retriever.run("pump code")["documents"]]
+shown = [each.meta["source"].rpartition("/")[2] for each in retriever.run("pump code")["documents"]]
 """,
 }
 RERANKED = {
@@ -51,14 +51,14 @@ RERANKED = {
 from langchain_aws.document_compressors.rerank import BedrockRerank
 from langchain_core.documents import Document
 model = BedrockRerank(model_arn="arn:aws:bedrock:us-east-1::foundation-model/cohere.rerank-v3-5:0")
-told = [each.page_content for each in model.compress_documents([Document(each) for each in TEXTS], "red pump")]
+shown = [each.page_content for each in model.compress_documents([Document(each) for each in TEXTS], "red pump")]
 """,
     "haystack": """
 from haystack import Document
 from haystack_integrations.components.rankers.amazon_bedrock import AmazonBedrockRanker
 model = AmazonBedrockRanker(model="cohere.rerank-v3-5:0")
 ranked = model.run(query="red pump", documents=[Document(content=each) for each in TEXTS])
-told = [each.content for each in ranked["documents"]]
+shown = [each.content for each in ranked["documents"]]
 """,
 }
 
@@ -106,12 +106,12 @@ def test_sixty_requests_of_boto3_over_all_operations_get_what_the_services_model
     world.chat.reply = "The code of the pump is QX-5521. [1]"
 
     with served(query_api(world.app)) as url:
-        told = json.loads(output(sys.executable, CASES.read_text("utf-8"), url, key_of(world), PYTHONPATH=str(ROOT)))
+        shown = json.loads(output(sys.executable, CASES.read_text("utf-8"), url, key_of(world), PYTHONPATH=str(ROOT)))
 
-    assert told["wrong"] == []
-    assert set(told["cases"]) == {"retrieve", "retrieve_and_generate", "retrieve_and_generate_stream", "rerank"}
-    assert sum(told["cases"].values()) == 60
-    assert told["imported"] == []
+    assert shown["wrong"] == []
+    assert set(shown["cases"]) == {"retrieve", "retrieve_and_generate", "retrieve_and_generate_stream", "rerank"}
+    assert sum(shown["cases"].values()) == 60
+    assert shown["imported"] == []
 
 
 @pytest.mark.long
@@ -131,6 +131,6 @@ def test_a_framework_asks_as_it_asks_bedrock(script: str, expected: list[str]) -
     texts = 'import json\nTEXTS = ["A green valve.", "The pump is red."]\n'
 
     with served(query_api(world.app)) as url:
-        told = output(python, f"{texts}{script}print(json.dumps(told))", url, key_of(world, "reader"))
+        shown = output(python, f"{texts}{script}print(json.dumps(shown))", url, key_of(world, "reader"))
 
-    assert json.loads(told.splitlines()[-1]) == expected
+    assert json.loads(shown.splitlines()[-1]) == expected

@@ -211,8 +211,8 @@ MUTANTS: Sequence[Mutant] = (
     Mutant(
         "the text of a document is read whatever vault and rules",
         "ragdrop.documents.service",
-        "            raise not_found(key)\n        return head\n\n    def _check_writing(",
-        "            head = self.registry.head(key)\n        return head\n\n    def _check_writing(",
+        "            raise not_found(key)\n        return head\n\n    def _promoted(",
+        "            head = self.registry.head(key)\n        return head\n\n    def _promoted(",
     ),
 )
 

@@ -201,7 +201,7 @@ class DocumentService:
 
     def stored(self, caller: Caller, key: DocumentKey, *, version_id: str | None) -> tuple[StoredRevision, str | None]:
         """The live revision, or that of an S3 version, and its version; raises DocumentNotFoundError as `text`."""
-        head = self._counted(caller, key)
+        head = self._head(caller, key, promoted=True)
         if head is None or head.status is Status.DELETED:
             raise not_found(key)
         found = None
@@ -218,7 +218,7 @@ class DocumentService:
 
         Raises DocumentNotFoundError: nothing of the document is live.
         """
-        head, tenant = self._counted(caller, key), self.registry.tenant(key.tenant)
+        head, tenant = self._head(caller, key, promoted=True), self.registry.tenant(key.tenant)
         if head is None or head.live_revision is None or tenant is None:
             raise not_found(key)
         stored = self.revisions.open(key, head.live_revision)
@@ -230,7 +230,7 @@ class DocumentService:
 
     def tables(self, caller: Caller, key: DocumentKey) -> Sequence[TypedTable]:
         """The typed tables of the live revision; raises DocumentNotFoundError: nothing of the document is live."""
-        if (head := self._counted(caller, key)) is None or head.live_revision is None:
+        if (head := self._head(caller, key, promoted=True)) is None or head.live_revision is None:
             raise not_found(key)
         return self.revisions.tables(key, head.live_revision)
 
@@ -352,23 +352,25 @@ class DocumentService:
         current = self.documents.head(head.key.s3_key)
         return current is not None and current.version_id == version_id
 
-    def _head(self, caller: Caller, key: DocumentKey) -> Head | None:
-        """The head of a document, None without one. Raises DocumentNotFoundError: the caller may not read it."""
+    def _head(self, caller: Caller, key: DocumentKey, *, promoted: bool = False) -> Head | None:
+        """The head of a document, None without one; *promoted*: as searches see it while its stage goes live.
+
+        Raises DocumentNotFoundError: the caller may not read it.
+        """
         head = self.registry.head(key) if caller.may_see(key.vault) else None
+        if promoted and head is not None and head.status is Status.STAGED:
+            head = self._promoted(head)
         if not self.permissions.allows(caller, key, head):
             raise not_found(key)
         return head
 
-    def _counted(self, caller: Caller, key: DocumentKey) -> Head | None:
-        """The head as searches see it, what waits in a promoted stage included; raises as `_head`."""
-        head = self.registry.head(key) if caller.may_see(key.vault) else None
-        if head is not None and head.status is Status.STAGED:
-            tenant, detail = self.registry.tenant(key.tenant), self.registry.detail(key, head.revision)
-            if tenant is not None and detail is not None and was_promoted(head, tenant.promoted):
-                head = head_promoted(head, detail)
-        if not self.permissions.allows(caller, key, head):
-            raise not_found(key)
-        return head
+    def _promoted(self, head: Head) -> Head:
+        """The head with the revision that waits, if its stage was promoted."""
+        tenant = self.registry.tenant(head.key.tenant)
+        if tenant is None or not was_promoted(head, tenant.promoted):
+            return head
+        detail = self.registry.detail(head.key, head.revision)
+        return head if detail is None else head_promoted(head, detail)
 
     def _check_writing(self, caller: Caller, key: DocumentKey, body: bytes | None) -> None:
         """See that the caller may write over what is at *key*, which is a document that it may read, or none.
