@@ -74,6 +74,8 @@ def group_of(nodeid: str) -> str | None:
     named = set(words(nodeid))
     if "integration" in path.parts:
         return "node" if {"opensearch", "stack"} <= named else stack_of(path)
+    if "infrastructure" in named:
+        return "infrastructure"  # one emulator, and one artifact of each tool
     if "browser" in path.parts:
         return "browser"  # one Chromium
     if "aws" in path.parts and {"runtime", "adapter"} & named:

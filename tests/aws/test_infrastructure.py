@@ -120,13 +120,20 @@ def artifact_for_emulator(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return artifact_in(tmp_path_factory.mktemp("for-emulator"), for_emulator=True)
 
 
-def test_terraform_makes_the_stack_on_the_emulator_and_gives_its_outputs(
-    emulated: Emulated, artifact_for_emulator: Path, tmp_path: Path
-) -> None:
+@pytest.fixture(scope="module")
+def applied(emulated: Emulated, artifact_for_emulator: Path, tmp_path_factory: pytest.TempPathFactory) -> Terraform:
+    """The module after `terraform apply`: its stack is `ragdrop-terraform`."""
     emulated.client("s3").create_bucket(Bucket="artifacts")
-    terraform = Terraform(tmp_path / "terraform", artifact_for_emulator, emulated.endpoint_url)
+    folder = tmp_path_factory.mktemp("applied") / "terraform"
+    terraform = Terraform(folder, artifact_for_emulator, emulated.endpoint_url)
     terraform("apply", "-input=false", "-auto-approve")
-    given = {name: each["value"] for name, each in json.loads(terraform("output", "-json")).items()}
+    return terraform
+
+
+def test_terraform_makes_the_stack_on_the_emulator_and_gives_its_outputs(
+    emulated: Emulated, applied: Terraform
+) -> None:
+    given = {name: each["value"] for name, each in json.loads(applied("output", "-json")).items()}
 
     assert set(given) == OUTPUTS
     assert given == Emulated(emulated.endpoint_url, emulated.environment, "ragdrop-terraform").outputs()
@@ -153,6 +160,7 @@ def test_what_cdk_synthesised_makes_a_stack_on_the_emulator_with_the_outputs_of_
     assert set(Emulated(emulated.endpoint_url, emulated.environment, "ragdrop-cdk").outputs()) == OUTPUTS
 
 
+@pytest.mark.usefixtures("applied")
 def test_the_statements_for_a_second_account_are_accepted_beside_what_the_stack_has(emulated: Emulated) -> None:
     text = (REPOSITORY / "docs/deploy-choices.md").read_text("utf-8").partition("## A second account")[2]
     statement, policy = [json.loads(each) for each in re.findall(r"```json\n(.*?)```", text, re.DOTALL)][:2]
