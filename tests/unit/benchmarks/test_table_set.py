@@ -81,7 +81,16 @@ def test_the_third_set_has_twelve_tables_of_two_halves_and_a_third_of_its_questi
     assert 0.3 < sum("refuse" in each for each in questions) / len(questions) < 0.4
 
 
-@pytest.mark.parametrize("of_set", [truth.SECOND, truth.THIRD], ids=["second", "third"])
+def test_all_of_the_fourth_set_is_final_and_half_of_its_questions_are_look_alikes_of_each_reason() -> None:
+    described, questions = truth.tables(truth.FOURTH), truth.questions(truth.FOURTH)
+    assert Counter(table["half"] for table in described.values()) == {"final": 12}
+    assert {each["table"] for each in questions} == described.keys()
+    assert len({each["ask"].casefold() for each in questions}) == len(questions)
+    assert {each["refuse"] for each in questions if "refuse" in each} == REASONS
+    assert 0.45 < sum("refuse" in each for each in questions) / len(questions) < 0.55
+
+
+@pytest.mark.parametrize("of_set", [truth.SECOND, truth.THIRD, truth.FOURTH], ids=["second", "third", "fourth"])
 def test_answers_recompute_from_the_rows_that_the_files_are_written_from(of_set: Path, tmp_path: Path) -> None:
     assert answered(of_set, tmp_path) == truth.questions(of_set)
     texts = [path for path in tmp_path.rglob("*") if path.suffix in {".csv", ".tsv", ".md", ".html"}]
