@@ -54,8 +54,10 @@ class Workers:
         self.lost: set[str] = set()
         self.slow: set[str] = set()
         self.failed = 0
+        self.asked: list[tuple[str, int]] = []  # what was asked, and of how many segments
 
     def __call__(self, request: Mapping[str, Any], deadline: Deadline) -> Mapping[str, Any]:
+        self.asked.append((request["what"], len(read_manifest(request["segments"]).segments)))
         if request["segments"] in self.lost:
             self.failed += 1
             raise DependencyError("the function failed", service="index")
@@ -68,8 +70,13 @@ def sharded(bucket: Bucket, ask_shard: AskShard | None = None, shard_chunks: int
 
 
 def first_shard(bucket: Bucket, engine: Engine) -> set[str]:
+    return {shards(bucket, engine)[0]}
+
+
+def shards(bucket: Bucket, engine: Engine) -> list[str]:
+    """The shards of 240 chunks, as they are asked."""
     manifest = read_manifest(bucket.manifests.read(engine.ref.tenant, engine.ref.name))
-    return {shards_of(manifest, 240)[0].encoded()}
+    return [each.encoded() for each in shards_of(manifest, 240)]
 
 
 def same(one: list[Hit], other: list[Hit]) -> bool:
@@ -98,6 +105,53 @@ def test_shards_give_what_one_search_gives(bucket: Bucket, shard_chunks: int, fi
         assert same(found.vector, expected.vector)
         assert found.warning is None
     assert shards.count() == whole.count() == 600
+
+
+@pytest.mark.parametrize(
+    ("shard_chunks", "segments"), [(120, [1, 1, 1, 1, 1]), (240, [1, 2, 2]), (599, [1, 4]), (600, [])]
+)
+def test_a_search_asks_each_shard_for_its_words_and_then_for_its_hits(
+    bucket: Bucket, shard_chunks: int, segments: list[int]
+) -> None:
+    workers = Workers(bucket)
+    reader = sharded(bucket, workers, shard_chunks)
+
+    reader.chunks.candidates(reader.ref, [CandidateQuery("w1 w2", None, Filters(), 9)], now())
+    asked = sorted(workers.asked)
+    reader.chunks.candidates(reader.ref, [CandidateQuery("w1 w2", None, Filters(), 9)], now())
+
+    assert asked == [("candidates", each) for each in segments] + [("statistics", each) for each in segments]
+    assert len(workers.asked) == 3 * len(segments), "of the same words the shards are not asked again"
+
+
+def test_a_shard_that_fails_once_is_not_lost(bucket: Bucket) -> None:
+    workers = Workers(bucket)
+    reader = sharded(bucket, workers)
+    workers.lost = first_shard(bucket, reader)
+
+    def ask(request: Mapping[str, Any], deadline: Deadline) -> Mapping[str, Any]:
+        try:
+            return workers(request, deadline)
+        finally:
+            workers.lost = set()
+
+    [found] = sharded(bucket, ask).chunks.candidates(reader.ref, [CandidateQuery("w1", None, Filters(), 9)], now())
+
+    assert (found.warning, workers.failed, len(found.lexical)) == (None, 1, 9)
+
+
+def test_a_lost_and_a_slow_shard_are_both_reported(bucket: Bucket) -> None:
+    workers = Workers(bucket)
+    reader = sharded(bucket, workers)
+    query = CandidateQuery("w1", None, Filters(), 99)
+    [whole] = reader.chunks.candidates(reader.ref, [query], now())
+    lost, slow, _ = shards(bucket, reader)
+    workers.lost, workers.slow = {lost}, {slow}
+
+    [found] = reader.chunks.candidates(reader.ref, [query], Deadline.after(1.5))
+
+    assert (whole.warning, found.warning) == (None, "2 of 3 shards of the index did not answer")
+    assert {path.split("/")[1][0] for path in paths(found.lexical)} == {"4"}, "of the last segment, the third shard"
 
 
 def test_a_lost_shard_is_reported_and_the_others_answer(bucket: Bucket) -> None:

@@ -7,10 +7,13 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ragdrop.app.ports import Ports
+from ragdrop.config import Settings
 from ragdrop.domain.chunks import CandidateQuery, ChunkRange, Filters, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
@@ -20,7 +23,9 @@ from ragdrop.resilience.breakers import Retries
 from ragdrop_opensearch.client import RepeatableCalls, connect
 from ragdrop_opensearch.engine import OpenSearchChunkIndex
 from ragdrop_opensearch.mapping import source_of
+from tests.contract.chunk_index_suite import bucket_index
 from tests.contract.opensearch_node import piece, soon
+from tests.world import ENVIRONMENT
 
 REF = IndexRef("acme", "ragdrop-v1-stub-4-1", 4)
 Answer = tuple[int, Any]
@@ -297,3 +302,27 @@ def test_json_of_another_shape_is_an_answer_that_cannot_be_read(
         call(stub.index())
 
     assert (raised.value.service, raised.value.details["reason"]) == ("index", "unreadable")
+
+
+@pytest.mark.parametrize(("chosen", "shards"), [({}, 6), ({"INDEX_SHARDS": "3"}, 3)])
+def test_a_new_index_has_as_many_shards_as_the_setting_says(
+    stub: Stub, tmp_path: Path, chosen: dict[str, str], shards: int
+) -> None:
+    made: list[Any] = []
+
+    def answer(_method: str, path: str, body: list[Any]) -> Answer:
+        if path.endswith("/_bulk"):
+            return bulk_answer([(201, None) if made else (404, "index_not_found_exception")])
+        if path == f"/{REF.name}":
+            made.extend(body)
+            return 200, {}
+        version = {"distribution": "opensearch", "number": "3.6.0"}
+        return 200, {"version": version} if path == "/" else [{"component": "opensearch-knn"}]
+
+    stub.answer = answer
+    ports = Ports(Settings.from_environment({**ENVIRONMENT, "INDEX_URL": stub.url, **chosen}))
+    ports.bucket_index = bucket_index(tmp_path)
+
+    ports.index.upsert(REF, [piece("a.md", "text", [1, 0, 0, 0])], soon())
+
+    assert [each["settings"]["index"]["number_of_shards"] for each in made] == [shards]
