@@ -53,7 +53,7 @@ FIRST_MS = {384: 900.0, 1_536: 3_000.0}
 FIRST_BYTES, WARM_MS, GROWTH, RECALL = 10e6, 45.0, 4.0, 0.99
 NEVER, ALWAYS = 1 << 62, -1  # bytes of copies that a search does not wait for
 PACKAGES = ("tantivy", "simsimd")
-REQUESTS, PREFIX_RATE, PREFIXES = 500, 5_500, (1, 5, 12)  # of a first search; of S3, a second; prefixes simulated
+REQUESTS, PREFIX_RATE, PREFIXES = 700, 5_500, (1, 5, 12)  # of a first search; of S3, a second; prefixes simulated
 
 
 @dataclass(frozen=True)

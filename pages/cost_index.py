@@ -15,7 +15,7 @@ from ragdrop_cli.costs import HOURS
 SIZES, ASKED = (1_000, 100_000, 1_000_000, 10_000_000, 100_000_000), (0, 1_000, 100_000)  # chunks; questions a day
 
 # The bucket index: bytes as benchmarks/bucket_index.py measures them at 384 dimensions, rounded up.
-BYTES_A_CHUNK, CORE_BYTES, TEXT_BYTES = 2_500, 700, 1_300  # in all; copied; of texts, read by range
+BYTES_A_CHUNK, CORE_BYTES, TEXT_BYTES = 2_100, 700, 1_300  # in all; copied; of texts, read by range
 RETIRED = 1.5  # with segments that were merged lately
 SEGMENTS, SEGMENT_CHUNKS = 7, 200_000  # of an index that rests, and the most chunks of one
 PIECE_BYTES, BLOCK_BYTES = 8 << 20, 1 << 16  # of a request
@@ -56,7 +56,7 @@ def bucket_month(chunks: int, questions: int) -> dict[str, float]:
     Every ten minutes the prefix is listed; every hour, of a large index every 40 minutes, all bytes are read.
 
     >>> {name: round(usd, 3) for name, usd in bucket_month(100_000, 0).items()}
-    {'storage': 0.009, 'hourly check': 0.103, 'searches': 0.0, 'copies': 0.0}
+    {'storage': 0.007, 'hourly check': 0.091, 'searches': 0.0, 'copies': 0.0}
     """
     segments = max(SEGMENTS, ceil(chunks / SEGMENT_CHUNKS))
     size = chunks * BYTES_A_CHUNK
@@ -86,7 +86,7 @@ def opensearch_month(chunks: int, questions: int) -> float:
     """USD a month for the smallest single node that bears up to LARGE_QUESTIONS, and for the bucket index behind it.
 
     >>> round(opensearch_month(1_000, 0), 2), round(opensearch_month(1_000_000, 0), 2)
-    (27.53, 96.73)
+    (27.53, 96.6)
     """
     is_small = chunks <= SIZES[1] and questions <= SMALL_QUESTIONS
     nodes, rate, disk_gb = SMALL if is_small else LARGE

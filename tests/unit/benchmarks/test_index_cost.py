@@ -9,7 +9,7 @@ from pages.cost_index import ASKED, LARGE_QUESTIONS, SIZES, bucket_month, opense
 
 
 def test_an_index_that_nobody_asks_costs_cents() -> None:
-    assert sum(bucket_month(100_000, 0).values()) < 0.15
+    assert sum(bucket_month(100_000, 0).values()) < 0.10
 
 
 @pytest.mark.parametrize("kind", ["storage", "hourly check", "searches", "copies"])

@@ -20,40 +20,27 @@ LIST = 128  # vectors of a list, about
 SAMPLED = 24  # vectors a list from which its direction is learned
 ROUNDS = 5  # of learning
 AT_ONCE = 512  # vectors that are compared by one call
-PLACE_BYTES = 12  # behind a vector: where the text of its chunk begins, in 8 bytes, and its length, in 4
 INT8: Any = "int8"
 
 
-def written_lists(
-    vectors: memoryview, signs: memoryview, text_starts: Sequence[int], folder: Path
-) -> Mapping[str, bytes | Path]:
-    """The sections of a segment's lists, the larger ones in files of *folder*.
+def written_lists(vectors: memoryview, signs: memoryview, chunks: int, path: Path) -> Mapping[str, bytes | Path]:
+    """The sections of a segment's lists.
 
     Args:
-        vectors: Of all chunks, one after another, a signed byte a number.
+        vectors: Of all *chunks*, one after another, a signed byte a number.
         signs: Of all chunks, one after another.
-        text_starts: Where the text of each chunk begins, and the end of the last.
-        folder: For the files.
+        chunks: How many.
+        path: Of a file for the largest section.
     """
-    chunks = len(text_starts) - 1
     size, own = (len(vectors) // chunks, len(signs) // chunks) if chunks else (0, 0)
     centroids, starts = bytearray(), array("I", [0])
-    with (folder / "list_rows").open("wb") as rows, (folder / "list_vectors").open("wb") as places:
+    with path.open("wb") as rows:
         for centre, numbers in Clusters(vectors, size).lists() if chunks >= LISTED else ():
             centroids += centre
             starts.append(starts[-1] + len(numbers))
             rows.write(array("I", numbers).tobytes())
             rows.write(b"".join([signs[each * own : (each + 1) * own] for each in numbers]))
-            for each in numbers:
-                start, end = text_starts[each], text_starts[each + 1]
-                places.write(vectors[each * size : (each + 1) * size])
-                places.write(start.to_bytes(8, "little") + (end - start).to_bytes(4, "little"))
-    return {
-        "centroids": bytes(centroids),
-        "list_starts": starts.tobytes(),
-        "list_rows": folder / "list_rows",
-        "list_vectors": folder / "list_vectors",
-    }
+    return {"centroids": bytes(centroids), "list_starts": starts.tobytes(), "list_rows": path}
 
 
 class Clusters:

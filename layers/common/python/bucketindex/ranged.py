@@ -17,7 +17,6 @@ from dataclasses import replace
 from functools import cached_property
 
 from bucketindex.lexical import STOPS, WORDS, FacetFilter, Ranges, query_terms
-from bucketindex.lists import PLACE_BYTES
 from bucketindex.manifest import Manifest, SegmentEntry, segment_name
 from bucketindex.postings import Postings, WordBlocks, best_by_words, postings_of
 from bucketindex.ranges import ObjectRange, RangeReader
@@ -129,6 +128,11 @@ class RangedSegment(OpenSegment):
         first = number - number % ORDINALS
         return self.place_of("ordinals", 4 * first, 4 * min(self.chunks, first + ORDINALS))
 
+    def place_of_vector(self, number: int) -> ObjectRange:
+        """Where the vector of a chunk is."""
+        size = self.header.dimension
+        return self.place_of("vectors", size * number, size * (number + 1))
+
     def list_rows(self, number: int) -> ObjectRange:
         """Where the numbers and signs of a list are."""
         size = 4 + sign_bytes(self.header.dimension)
@@ -233,28 +237,17 @@ class RangedView(SegmentView):
                 own = bytes(map(max, own, map(mask.__getitem__, memoryview(body)[: 4 * count].cast("I"))))
             distances += own
             ends.append(len(distances))
-        places, signs = list[tuple[RangedSegment, int, int]](), list[bytes]()
+        places, signs = list[tuple[RangedSegment, int]](), list[bytes]()
         for each in closest(bytes(distances), WEIGHED):
             place = bisect_right(ends, each)
-            body, (at, number) = bodies[place], chosen[place]
+            body, at = bodies[place], chosen[place][0]
             count = len(body) // (4 + size)
             row = each - ends[place] + count
-            chunk = int.from_bytes(body[4 * row : 4 * row + 4], "little")
-            places.append((left[at][0], chunk, left[at][0].list_starts[number] + row))
+            places.append((left[at][0], int.from_bytes(body[4 * row : 4 * row + 4], "little")))
             signs.append(body[4 * count + size * row : 4 * count + size * (row + 1)])
-        return self._rows_of_lists([places[each] for each in compared_to.weighed(signs, NEAREST)], deadline)
-
-    def _rows_of_lists(self, places: Sequence[tuple[RangedSegment, int, int]], deadline: Deadline) -> list[Row]:
-        size = self.index.dimension
-        whole = size + PLACE_BYTES
-        bodies = self._read([s.place_of("list_vectors", whole * at, whole * (at + 1)) for s, _, at in places], deadline)
-        found: list[Row] = []
-        for (segment, number, _), body in zip(places, bodies, strict=True):
-            start = int.from_bytes(body[size : size + 8], "little")
-            text = start, start + int.from_bytes(body[size + 8 :], "little")
-            self._text_places.put((segment.tag, number), text, now_s=0.0)
-            found.append((segment, number, body[:size]))
-        return found
+        near = [places[each] for each in compared_to.weighed(signs, NEAREST)]
+        rows = self._read([each.place_of_vector(number) for each, number in near], deadline)
+        return [(*place, row) for place, row in zip(near, rows, strict=True)]
 
     @staticmethod
     def _mask(segment: RangedSegment, ranges: Ranges, gone: set[int]) -> bytes | None:
@@ -303,13 +296,12 @@ class RangedView(SegmentView):
 
     def _fetch_vectors(self, places: Iterable[Scored], deadline: Deadline) -> None:
         """Fetch vectors of chunks, and where their texts are."""
-        size = self.index.dimension
         missing = [
             (segment, number)
             for _, segment, number in places
             if isinstance(segment, RangedSegment) and self._vectors.get((segment.tag, number), now_s=0.0) is None
         ]
-        asked = [each.place_of("vectors", size * number, size * (number + 1)) for each, number in missing]
+        asked = [each.place_of_vector(number) for each, number in missing]
         asked += [each.place_of("text_starts", 8 * number, 8 * number + 16) for each, number in missing]
         bodies = self._read(asked, deadline)
         for place, (segment, number) in enumerate(missing):

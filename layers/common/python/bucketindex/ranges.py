@@ -16,7 +16,7 @@ from ragdrop.errors import DatabaseError, IndexLostError, ObjectStoreError
 from ragdrop.ports.object_store import ObjectStore
 
 MISSING = "a segment of the index is not in the bucket"
-WAITS_S = (0.05, 0.2, 0.8, 1.6)  # at most, before S3 is asked again, which answers 503 while it divides a busy prefix
+WAITS_S = (0.2, 0.8, 1.6, 1.6)  # at most, before S3 is asked again, which answers 503 while it divides a busy prefix
 GAP_BYTES = 24 << 10  # that are read along rather than asked around: a request costs as much as so many bytes
 PIECE_BYTES = 2 << 20  # of one request at most, so that several share the line
 CACHED_BYTES = 16 << 20  # of what one view read by range

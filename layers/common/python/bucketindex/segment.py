@@ -63,7 +63,6 @@ FIRST = (
 """What a first search fetches, right behind the header.  Segments of older writers have no lists and no word blocks."""
 BY_RANGE = (
     "list_rows",  # of each list: the number of each chunk, uint32; then the signs of each vector
-    "list_vectors",  # of each list: the vectors, each with the place of its chunk's text
     "word_blocks",  # words with the chunks that have them (bucketindex/postings.py)
     "packed_facets",  # `facets`, compressed by zlib
 )

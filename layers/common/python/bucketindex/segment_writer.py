@@ -203,7 +203,7 @@ class SegmentWriter:
         if self._ordinals:
             with (self._folder / "vectors").open("rb") as file:
                 vectors = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        return written_lists(vectors, memoryview(self._signs), self._text_starts, self._folder)
+        return written_lists(vectors, memoryview(self._signs), len(self._ordinals), self._folder / "list_rows")
 
 
 def _bytes(numbers: array[float] | array[int]) -> bytes:
