@@ -26,6 +26,7 @@ COMPARED = 2_048  # of more than that so many at least, those that are nearest b
 COMPARED_SHARE = 50  # and one in so many of all
 WEIGHED = 5_000  # of vectors that are fetched for one search so many are weighed, those nearest by their signs
 NEAREST = 400  # and of these so many are compared by their bytes
+SAMPLED = 512  # distances from which the largest one that is chosen is guessed
 TIED = 1e-6  # how far two ways of computing one cosine may be apart
 BYTES: Any = "uint8"  # of a distance; the package has these three, its stub does not
 WIDE: Any = "uint16"
@@ -152,14 +153,17 @@ def closest(distances: bytes, count: int) -> list[int]:
     [1, 4]
     """
     total = len(distances)
-    low, high = 0, _TOO_FAR - 1
-    while low < high:  # the smallest distance up to which there are enough
-        middle = (low + high) // 2
-        if total - len(distances.translate(None, _UP_TO[middle])) >= count:
-            high = middle
-        else:
-            low = middle + 1
-    return _places_up_to(distances, low)
+    sample = sorted(distances[:: total // SAMPLED + 1])
+    most = min(sample[min(len(sample) - 1, count * len(sample) // total)], _TOO_FAR - 1) if sample else 0
+
+    def is_enough(value: int) -> bool:
+        return total - len(distances.translate(None, _UP_TO[value])) >= count
+
+    while most < _TOO_FAR - 1 and not is_enough(most):  # the sample is hardly ever wrong by more than one or two
+        most += 1
+    while most and is_enough(most - 1):
+        most -= 1
+    return _places_up_to(distances, most)
 
 
 def _places_up_to(values: bytes, most: int) -> list[int]:
