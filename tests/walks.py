@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from starlette.testclient import TestClient
 
-from ragdrop.api.apis import generate_api, search_first_api
+from ragdrop.api.apis import ask_first_api, search_first_api
 from tests.world import World
 
 
@@ -17,7 +17,7 @@ def requests() -> dict[str, Callable[[int], None]]:
         world.put(f"team/{number}.md", f"# Pump {number}\n\nPump {number} is red. See [the next one]({number + 1}.md).")
     key, _ = world.app.operate.operator.create_key(world.tenant, "reader")
     searching = TestClient(search_first_api(world.app), headers={"x-api-key": key})
-    asking = TestClient(generate_api(world.app), headers={"x-api-key": key})
+    asking = TestClient(ask_first_api(world.app), headers={"x-api-key": key})
 
     def send(client: TestClient, path: str, query: str) -> None:
         response = client.post(path, json={"query": query})

@@ -10,11 +10,11 @@ from typing import Any
 
 from mangum import Mangum
 
-from ragdrop.api.apis import BehindWebAdapter, generate_api
+from ragdrop.api.apis import BehindWebAdapter, ask_first_api
 from ragdrop.app import Reloaded
 from ragdrop.observability import logger
 
-served = Reloaded("generate", generate_api)  # once per execution environment
+served = Reloaded("generate", ask_first_api)  # once per execution environment
 app = served.app
 adapted = BehindWebAdapter(served.asgi)  # what run.sh serves where responses stream
 serve = Mangum(served.asgi, lifespan="off")

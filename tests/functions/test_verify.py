@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from ragdrop.api.apis import generate_api
+from ragdrop.api.apis import ask_first_api
 from tests.agent_world import eager_world, key_of, text_of
 from tests.functions.test_mcp_tools import called
 from tests.world import World
@@ -26,7 +26,7 @@ def world() -> World:
 
 
 def post(world: World, **body: Any) -> tuple[int, dict[str, Any]]:
-    client = TestClient(generate_api(world.app), headers={"x-api-key": key_of(world)})
+    client = TestClient(ask_first_api(world.app), headers={"x-api-key": key_of(world)})
     reply = client.post("/v1/verify", json={"answer": ANSWER, "sources": SOURCES, **body})
     return reply.status_code, reply.json()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ragdrop.api.apis import generate_api
+from ragdrop.api.apis import ask_first_api
 from tests.agent_world import eager_world, key_of
 from tests.e2e.documented import ROOT, block_under
 from tests.served import served
@@ -43,7 +43,7 @@ def test_the_example_checks_what_the_framework_answered(framework: str, heading:
     python = Path(os.environ.get("RAGDROP_PEERS", ROOT / ".local/env"), f"peer-{framework}/bin/python")
     script = PRELUDE + block_under(PAGE, heading, "python").text + BEHIND[framework] + "print(json.dumps(told))"
 
-    with served(generate_api(world.app)) as url:
+    with served(ask_first_api(world.app)) as url:
         done = subprocess.run(
             [python, "-c", script],
             env={"API": url, "KEY": key_of(world), "PATH": os.environ["PATH"]},

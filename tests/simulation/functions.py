@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ragdrop.api.apis import generate_api, search_first_api
+from ragdrop.api.apis import ask_first_api, search_first_api
 from ragdrop.api.mcp.mcp_route import mcp_api
 from ragdrop.app import App, Ports, compose
 from ragdrop.config import Settings
@@ -39,7 +39,7 @@ class Functions:
         self._loops: list[asyncio.AbstractEventLoop] = []
         app: Any = Late(self._app)
         self._first: App | None = compose(Ports(Settings.from_environment(SETTINGS)))
-        self.apis: dict[str, Any] = {"query": search_first_api(app), "generate": generate_api(app)}
+        self.apis: dict[str, Any] = {"query": search_first_api(app), "generate": ask_first_api(app)}
         self.apis["mcp"] = mcp_api(app)
         self.apis["query"].rest  # noqa: B018 - built now, while no environment runs
         self._first = None

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ragdrop.domain.answers import AnswerStyle, Group, Segment, Source, Turn
+from ragdrop.domain.answers import Group, Segment, Source, Turn
 from ragdrop.domain.chunks import Chunk, Hit
 from ragdrop.domain.documents import Facts, PromotionLevel
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.retrieval import FoundDocument, LinkedDocument
+from ragdrop.domain.retrieval import AnswerStyle, FoundDocument, LinkedDocument
 from ragdrop.errors import InvalidParamsError
 from ragdrop.models.prompts import JinjaPrompter
 from ragdrop.ports.answer_services import Prompt, PromptRequest

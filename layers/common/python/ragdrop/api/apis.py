@@ -33,9 +33,13 @@ def search_first_api(app: App) -> OnDemand:
     return OnDemand(api_of(app, [search]), ["/search"], lambda: query_api(app))
 
 
-def generate_api(app: App) -> FastAPI:
-    """The API of the generate function: the routes that ask a chat model."""
-    return api_of(app, _generating(app))
+def ask_first_api(app: App) -> OnDemand:
+    """The API of the generate function, the routes that ask a chat model: as `search_first_api` for a question."""
+    from ragdrop.api.routes.ask_routes import ask_router
+
+    reader = authenticated(app.tenants.directory, "reader")
+    ask = ask_router(lambda: app.generate.ask, lambda: app.generate.condense_conversation, reader)
+    return OnDemand(api_of(app, [ask]), ["/ask"], lambda: api_of(app, _generating(app)))
 
 
 def _generating(app: App) -> list[APIRouter]:
@@ -63,6 +67,7 @@ def query_api(app: App) -> FastAPI:
     from ragdrop.api.knowledge_bases import KnowledgeBases, retrieve_router
     from ragdrop.api.openapi import documented
     from ragdrop.api.routes.document_routes import documents_router
+    from ragdrop.api.routes.find_routes import find_router
     from ragdrop.api.routes.history_routes import history_router, rollback_router, stages_router
     from ragdrop.api.routes.operation_routes import (
         golden_questions_router,
@@ -74,7 +79,7 @@ def query_api(app: App) -> FastAPI:
     )
     from ragdrop.api.routes.page_routes import page_router, session_router
     from ragdrop.api.routes.receipt_routes import receipts_router
-    from ragdrop.api.routes.search_routes import find_router, search_router
+    from ragdrop.api.routes.search_routes import search_router
     from ragdrop.api.routes.thread_routes import threads_router
     from ragdrop.api.vector_stores import vector_stores_router
     from ragdrop.client.routes import is_loopback

@@ -25,7 +25,8 @@ from ragdrop.api.shapes.knowledge_base_shapes import (
     SearchConfiguration,
     knowledge_base_id,
 )
-from ragdrop.api.shapes.request_shapes import AskRequest, SearchRequest, query_of
+from ragdrop.api.shapes.question_shapes import AskRequest
+from ragdrop.api.shapes.request_shapes import SearchRequest, query_of
 from ragdrop.api.streams import AWS_EVENT_STREAM, EventStream, aws_event, begun, left_to_say, whole_text
 from ragdrop.domain.answers import Answer, Question
 from ragdrop.domain.deadlines import Deadline

@@ -11,12 +11,10 @@ from ragdrop.domain.chunks import Hit
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.models import USED, ModelCall
 from ragdrop.domain.receipt_chains import ChainLink
-from ragdrop.domain.retrieval import FoundDocument, LinkedDocument, Query, Retrieval
+from ragdrop.domain.retrieval import AbstainReason, AnswerStyle, FoundDocument, LinkedDocument, Query, Retrieval
 from ragdrop.domain.tenants import Caller
 
-AnswerStyle = Literal["brief", "normal", "detailed"]
 Group = Literal["critical", "relevant", "linked"]
-AbstainReason = Literal["no_relevant_context", "insufficient_information", "ambiguous_question"]
 
 
 def closest_text(passages: Sequence[tuple[str, str]]) -> str:

@@ -14,6 +14,8 @@ from ragdrop.errors import DependencyError
 
 DetailLevel = Literal["brief", "normal", "detailed"]
 Mode = Literal["normal", "fast"]
+AnswerStyle = Literal["brief", "normal", "detailed"]
+AbstainReason = Literal["no_relevant_context", "insufficient_information", "ambiguous_question"]
 Expand = Literal["auto", "neighbours", "document"]
 FAST_LIMIT = 3
 

@@ -2,8 +2,8 @@
 
 import re
 
-from ragdrop.domain.answers import AbstainReason
 from ragdrop.domain.languages import language_of
+from ragdrop.domain.retrieval import AbstainReason
 
 # What the prompt asks the model to say when it cannot answer; never shown to a caller.
 SENTINELS: dict[str, AbstainReason] = {

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from ragdrop.domain.answers import AbstainReason, Answer, AnswersQuestion, CheckedSentence, Citation, Question, Shown
+from ragdrop.domain.answers import Answer, AnswersQuestion, CheckedSentence, Citation, Question, Shown
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import ModelCall, spent
-from ragdrop.domain.retrieval import Retrieval, verified
+from ragdrop.domain.retrieval import AbstainReason, Retrieval, verified
 from ragdrop.domain.tenants import Caller
 from ragdrop.domain.tokens import estimate_tokens
 from ragdrop.errors import CONTEXT_LENGTH, GenerationError

@@ -10,9 +10,10 @@ from typing import Literal
 from groundcheck import STANDING, Checked, OpenClaim, Opinion, Passage
 from groundcheck.claims import asserts, best_passage, check_cited, find_evidence, known_words, lacks_sources
 from groundcheck.sentences import Span, units
-from ragdrop.domain.answers import AbstainReason, CheckedSentence, Citation, Segment
+from ragdrop.domain.answers import CheckedSentence, Citation, Segment
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.deadlines import VERIFY, Deadline
+from ragdrop.domain.retrieval import AbstainReason
 from ragdrop.errors import DependencyError
 from ragdrop.generate.abstentions import SentinelFilter
 from ragdrop.generate.markers import MAY_BE_LINK, UNKNOWN_MARKER, MarkerReader, in_code, marks_gap

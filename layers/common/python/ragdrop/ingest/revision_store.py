@@ -28,10 +28,9 @@ from ragdrop.domain.links import Link, followable
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.tenants import ActiveIndex
 from ragdrop.ports.object_store import ObjectStore
-from ragdrop.tables.stored_tables import pack_tables, unpack_tables
-from ragdrop.tables.typed import TypedTable, tables_of
 
-if TYPE_CHECKING:  # only ingest loads the readers
+if TYPE_CHECKING:  # only ingest loads the readers, and only what answers from tables these
+    from ragdrop.tables.typed import TypedTable
     from readers.parsed import ParsedDocument
 
 
@@ -296,6 +295,8 @@ class RevisionStore:
     def write_tables(self, saved: StoredRevision, tables: Sequence[TypedTable]) -> None:
         """Keep the typed tables of a revision; nothing is written of a document without any."""
         if tables:
+            from ragdrop.tables.stored_tables import pack_tables  # a search needs no tables
+
             self.state.put(saved.name("tables"), pack_tables(tables), media_type=BYTES)
 
     def tables(self, key: DocumentKey, revision: int) -> Sequence[TypedTable]:
@@ -303,6 +304,9 @@ class RevisionStore:
 
         Of a long text they are not: then none come until the document is indexed again.
         """
+        from ragdrop.tables.stored_tables import unpack_tables
+        from ragdrop.tables.typed import tables_of
+
         body = self.state.get(object_name(key, revision, "tables"))
         if body is not None:
             return unpack_tables(body, key.path)

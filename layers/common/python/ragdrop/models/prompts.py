@@ -8,7 +8,7 @@ from importlib import resources
 import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from ragdrop.domain.answers import AnswerStyle
+from ragdrop.domain.retrieval import AnswerStyle
 from ragdrop.errors import InvalidParamsError
 from ragdrop.ports.answer_services import Prompt, PromptRequest, ShownTable
 from ragdrop.ports.model_services import Message

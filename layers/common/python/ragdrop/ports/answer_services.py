@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from groundcheck import OpenClaim, Opinion
-from ragdrop.domain.answers import AnswerStyle, Feedback, Receipt, Source, Thread, Turn
+from ragdrop.domain.answers import Feedback, Receipt, Source, Thread, Turn
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.keys import DocumentKey
+from ragdrop.domain.retrieval import AnswerStyle
 from ragdrop.ports.model_services import Message
 
 

@@ -22,7 +22,8 @@ from ragdrop.api.routes.search_routes import find
 from ragdrop.api.shapes.answer_shapes import VerifyRequest
 from ragdrop.api.shapes.document_shapes import accepted, record_shape
 from ragdrop.api.shapes.operation_shapes import stats_shape
-from ragdrop.api.shapes.request_shapes import AskRequest, SearchRequest
+from ragdrop.api.shapes.question_shapes import AskRequest
+from ragdrop.api.shapes.request_shapes import SearchRequest
 from ragdrop.client.routes import given
 from ragdrop.domain.documents import Status
 from ragdrop.domain.keys import DocumentKey

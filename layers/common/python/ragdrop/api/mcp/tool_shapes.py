@@ -13,8 +13,8 @@ from ragdrop.api.shapes.answer_shapes import (
     TableProofShape,
 )
 from ragdrop.api.shapes.search_shapes import Condition, NearestDocument, RerankingShape
-from ragdrop.domain.answers import AbstainReason
 from ragdrop.domain.documents import ContentType, PromotionLevel, in_lower_case
+from ragdrop.domain.retrieval import AbstainReason
 
 MAX_CONTENT_CHARACTERS = 100_000
 MAX_NAMES = 100

@@ -21,7 +21,8 @@ from ragdrop.api.shapes.answer_shapes import (
     ask_response,
 )
 from ragdrop.api.shapes.fields import shaped
-from ragdrop.api.shapes.request_shapes import AskRequest, EarlierTurn, query_of
+from ragdrop.api.shapes.question_shapes import AskRequest, EarlierTurn
+from ragdrop.api.shapes.request_shapes import query_of
 from ragdrop.api.streams import EVENT_STREAM, EventStream, events
 from ragdrop.domain.answers import Question, TableProof, Turn
 from ragdrop.domain.deadlines import Deadline

@@ -1,20 +1,18 @@
-"""`POST /search` and `GET /find`."""
+"""`POST /search`."""
 
 import time
 from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
-from fastapi import Query as Parameter
 
 from ragdrop.api.edge import RETRY_AFTER_S, Authenticate, HotRoute, RequestDeadline, aside
 from ragdrop.api.shapes.request_shapes import SearchRequest, query_of
-from ragdrop.api.shapes.search_shapes import FindResponse, SearchResponse, find_response, search_response
+from ragdrop.api.shapes.search_shapes import SearchResponse, search_response
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.retrieval import Query, Retrieval
+from ragdrop.domain.retrieval import Retrieval
 from ragdrop.domain.tenants import Caller
 from ragdrop.query.cache import Searching
-from ragdrop.query.find import Find
 
 SearchPart = Callable[[], Searching]
 
@@ -36,30 +34,6 @@ def search_router(search: SearchPart, caller: Authenticate) -> APIRouter:
         if found.cause is not None:
             response.headers["retry-after"] = str(found.cause.details.get("retry_after_s", RETRY_AFTER_S))
         return shown
-
-    return router
-
-
-def find_router(find_typed: Callable[[], Find], caller: Authenticate) -> APIRouter:
-    """The route over a use case that is made at the first request."""
-    router = APIRouter(tags=["search"])
-
-    @router.get("/find", summary="Find documents as you type")
-    def get_find(
-        request: Request,
-        who: Annotated[Caller, Depends(caller)],
-        deadline: RequestDeadline,
-        q: Annotated[str, Parameter(min_length=1, max_length=200, description="What was typed so far.")],
-        vault: Annotated[str | None, Parameter(max_length=63, description="Documents of this vault alone.")] = None,
-        limit: Annotated[int, Parameter(ge=1, le=20, description="Documents at most.")] = 8,
-    ) -> FindResponse:
-        """Documents whose title, path or tags begin so, and passages with these words, codes or "quoted phrases".
-
-        Every word must be there, and the last one may have only begun. No model is asked.
-        """
-        start = time.perf_counter()
-        found = find_typed()(Query(q, vaults=(vault,) if vault else (), limit=limit), who, deadline)
-        return find_response(found, request, start)
 
     return router
 

@@ -30,10 +30,8 @@ from ragdrop.api.shapes.fields import (
     placed,
     shaped,
 )
-from ragdrop.domain.answers import AbstainReason
 from ragdrop.domain.documents import ContentType, PromotionLevel
-from ragdrop.domain.retrieval import Explanation, FoundChunk, FoundDocument, LinkedDocument, Retrieval
-from ragdrop.query.find import FoundTyped
+from ragdrop.domain.retrieval import AbstainReason, Explanation, FoundChunk, FoundDocument, LinkedDocument, Retrieval
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -73,30 +71,6 @@ class DocumentShape(Keyed):
     text: Text
     text_start: int = Field(description="The first code point of `text` in the parsed text.")
     text_end: int = Field(description="The code point after the last one of `text`.")
-
-
-class FoundShape(Keyed):
-    """A document that was found as somebody types, and the passage that has the words."""
-
-    version_id: VersionId
-    title: Title
-    tags: list[str] = Field(description="Words to find it by.")
-    found_in: Literal["title", "path", "tag", "text"] = Field(description="What has the words.")
-    heading_path: HeadingPath
-    page: Page
-    place: PlaceInDocument
-    text: str | None = Field(description="An excerpt of the passage, as the parsed document has it; null without one.")
-    text_start: int | None = Field(description="The first code point of `text` in the parsed text.")
-    text_end: int | None = Field(description="The code point after the last one of `text`.")
-    start: int | None = Field(description="The first code point of what was typed, where it stands in `text`.")
-    end: int | None = Field(description="The code point after the last one of it.")
-
-
-class FindResponse(Replied):
-    """What was found as somebody types."""
-
-    results: list[FoundShape] = Field(description="Documents by name first, then those whose text has the words.")
-    latency_ms: LatencyMs
 
 
 class LinkedShape(DocumentShape):
@@ -319,35 +293,4 @@ def debug_shape(found: Explanation) -> DebugShape:
         candidates=[shaped(CandidateShape, each) for each in found.candidates],
         candidates_left_out=found.left_out,
         folders=FoldersShape(selected=found.folders_selected, available=found.folders_available),
-    )
-
-
-def find_response(found: Sequence[FoundTyped], request: Request, start: float) -> FindResponse:
-    """What was found, since *start* (seconds of `time.perf_counter`)."""
-    return FindResponse(
-        request_id=request.state.request_id,
-        results=[_found_shape(each) for each in found],
-        latency_ms=round((time.perf_counter() - start) * 1_000, 1),
-    )
-
-
-def _found_shape(found: FoundTyped) -> FoundShape:
-    excerpt, facts = found.excerpt, found.hit.facts
-    begin, end = (excerpt.marked if excerpt is not None else None) or (None, None)
-    chunk = None if excerpt is None else excerpt.hit.chunk
-    return FoundShape(
-        **placed(found.key),
-        key=found.key.s3_key,
-        version_id=facts.version_id,
-        title=facts.title,
-        tags=list(facts.tags),
-        found_in=found.found_in,
-        heading_path=list(chunk.heading_path) if chunk else [],
-        page=chunk.page if chunk else None,
-        place=chunk.place if chunk else None,
-        text=excerpt.text if excerpt else None,
-        text_start=excerpt.start if excerpt else None,
-        text_end=excerpt.end if excerpt else None,
-        start=begin,
-        end=end,
     )
