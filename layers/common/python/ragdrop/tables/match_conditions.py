@@ -7,27 +7,28 @@ from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
+from groundcheck.facts import NUMBER_WORDS
 from groundcheck.sentences import words
 from ragdrop.tables.asked import Bound, Moment, Period
 from ragdrop.tables.cell_values import DAY_S, MONTH_NUMBERS, unit_factor, unit_name
 from ragdrop.tables.match_words import WHICH, WordMatcher
 from ragdrop.tables.plans import WEEKDAYS, RefusedPlanError, RowFilter, days_between
-from ragdrop.tables.table_words import NUMBERS, is_year, says_verb
+from ragdrop.tables.table_words import NUMBERS, is_year
 from ragdrop.tables.vocabulary import (
     CLOSED,
     CONCEPTS,
-    DUE,
     FILLERS,
-    HEADERS,
     MEASURED_VERBS,
     OPEN_WORDS,
     PARTS,
-    PAYS,
     TAKES,
     WEEKDAY_WORDS,
     number_of,
 )
 
+_COUNTS = {word: Decimal(number) for word, number in NUMBER_WORDS.items() if 1 < number < 100}
+_ORDINALS = "second third fourth fifth sixth seventh eighth ninth tenth"
+ORDINALS = {word: rank for rank, word in enumerate(_ORDINALS.split(), start=2)}
 _STILL = frozenset({"got", "have", "has", "out", "missing", "da", "weg"})
 _SOLD_OUT = re.compile(r"(?<!\S)(?:sold out|out of stock|ausverkauft|vergriffen)(?!\S)")
 
@@ -48,6 +49,10 @@ class ConditionMatcher(WordMatcher):
             if number is None and named.start and not column.unit and self._free(named.start - 1, named.start):
                 number, place = number_of(self.asked.words[named.start - 1]), named.start  # `5 stars`
                 self.found.used.update({named.start - 1} if number is not None else ())
+            if number is None and named.start and self._free(named.start - 1, named.start):
+                number = _COUNTS.get(self.asked.words[named.start - 1])  # `two rooms`
+                place = named.start
+                self.found.used.update({named.start - 1} if number is not None else ())
             before = " ".join(self.asked.words[max(named.start - 2, 0) : named.start])
             if number is None and re.search(r"(?:^| )(?:no|kein|keine|keinen|out of)$", before):
                 number, place = Decimal(0), named.start
@@ -59,6 +64,14 @@ class ConditionMatcher(WordMatcher):
             bound = Bound(number, number, named.start, named.end)
             self.found.filters.append((named.start, [self._bounded(bound, named.column)]))
             self.found.named.remove(named)
+
+    def _ordinals(self) -> None:
+        """Who came second, by the one column of ranks."""
+        ranks = self.vocabulary.of_concept("rank")
+        for at, word in enumerate(self.asked.words if len(ranks) == 1 else ()):
+            if word in ORDINALS and self._free(at, at + 1):
+                bound = Bound(Decimal(ORDINALS[word]), Decimal(ORDINALS[word]), at, at + 1)
+                self._add(at, at + 1, [self._bounded(bound, ranks[0])], 2.0)
 
     def _is_measured(self, at: int, column: int) -> bool:
         """Whether a number and the column's unit stand before its header: `5 mm needles`."""
@@ -86,6 +99,8 @@ class ConditionMatcher(WordMatcher):
         at = next((at for at, word in enumerate(words[:-1], start=1) if word in {"still", "noch"}), 0)
         if not at or not self._free(at, at + 1) or words[at] not in _STILL:
             return
+        if self.asked.fold == "count" and self.vocabulary.stocks():
+            return  # how many there are
         columns = [each for each in range(len(self.table.columns)) if self._may_be_empty(each)]
         columns = [each for each in columns if self.table.columns[each].kind == "date"]
         if len(columns) != 1:
@@ -101,6 +116,12 @@ class ConditionMatcher(WordMatcher):
                 self.vocabulary.with_word(self.asked.root(word[2:])) if word.startswith("un") and len(word) > 5 else []
             )
             columns = [each for each in (closed if word in OPEN_WORDS else mine) if self._may_be_empty(each)]
+            values = dict(self._codes(self.asked.root(word[2:]))) if word.startswith("un") and not columns else {}
+            if len(values) == 1 and self._free(at, at + 1):
+                [(column_at, codes)] = values.items()
+                condition = self._equal(at, column_at, codes)
+                said = condition.said.replace(" is ", " is not ", 1)
+                self._add(at, at + 1, [replace(condition, said=said, negated=not condition.negated)], 2.0)
             if len(columns) != 1 or not self._free(at, at + 1):
                 continue
             column, keys = self.table.columns[columns[0]], frozenset({1})
@@ -287,12 +308,27 @@ class ConditionMatcher(WordMatcher):
     def _date_columns(self) -> list[int]:
         dates = [at for at, column in enumerate(self.table.columns) if column.kind == "date"]
         named = [each.column for each in self.found.named if each.column in dates]
+        if not CONCEPTS["returned"].isdisjoint(self.asked.stems):
+            named = named or [at for at in self.vocabulary.of_concept("returned") if at in dates]
         plain = [
             at
             for at in dates
             if any(each.endswith(("dat", "date", "datum", "tag", "day")) for each in self.vocabulary.headers[at])
         ]
-        return named or (plain if len(plain) == 1 else dates)
+        return named or (plain if len(plain) == 1 else self._begun(dates))
+
+    def _begun(self, dates: list[int]) -> list[int]:
+        """Of dates of which the first is in every row and never after the others the first: when rows began."""
+        columns, rows = self.table.columns, self.table.rows[:1_000]
+        first = columns[dates[0]] if len(dates) > 1 else None
+        if first is None or first.missing in map(first.keys.__getitem__, rows):
+            return dates
+        later = all(
+            first.keys[row] <= columns[at].keys[row] or columns[at].keys[row] == columns[at].missing
+            for at in dates[1:]
+            for row in rows
+        )
+        return dates[:1] if later else dates
 
     def _dated(self, period: Period, at: int) -> list[RowFilter]:
         column = self.table.columns[at]
@@ -371,6 +407,8 @@ class ConditionMatcher(WordMatcher):
     def _is_small(self, at: int) -> bool:
         """Whether a word needs no place in a plan."""
         word = self.asked.words[at]
+        if word in {"more", "less", "fewer", "mehr", "weniger"} and at not in self.found.used:
+            return "than" in self.asked.words or "als" in self.asked.words  # `which got more` is of two
         is_number = any(self.table.columns[each.column].kind in NUMBERS for each in self.found.named)
         if word in MEASURED_VERBS and (is_number or self.asked.superlative is not None):
             return True
@@ -406,39 +444,6 @@ class ConditionMatcher(WordMatcher):
             "all",
         }
         return not self.table.path and is_noun and bool(stated)
-
-    def _is_of_things(self) -> bool:
-        """Whether `how much` is asked of a thing, without a word of money or measure: `how much butter did we use`."""
-        asked, measures = self.asked, {each.column for each in self.found.named} | self.found.measures
-        at = 2 if asked.words[0] == "how" else len(asked.words)
-        is_thing = any(start == at for start, _ in self.found.filters) and not measures
-        return is_thing and PAYS.isdisjoint(asked.stems)
-
-    def _by_concept(self) -> list[int]:
-        """The columns of `who`, `when` and the like; one that says more, as `Packed by` and `Due`, only if named."""
-        named = {each.column for each in self.found.named}
-        found = [at for name in self.asked.concepts for at in self.vocabulary.of_concept(name)]
-        says = {at for at in found if not DUE.isdisjoint(self.vocabulary.headers[at])}
-        if "person" in self.asked.concepts:
-            headers, first = self.vocabulary.headers, self.table.label
-            does = {at for at in found if at != first and HEADERS["person"].isdisjoint(headers[at])}  # as Fixer
-            says |= does | {at for at in found if says_verb(self.table.columns[at].name)}
-        return [at for at in found if at not in says or at in named]
-
-    def _has_measure(self) -> bool:
-        named = {each.column for each in self.found.named} | self.found.measures
-        return any(self.table.columns[at].kind in NUMBERS for at in named)
-
-    def _requested(self) -> list[int]:
-        """The columns named that are not numbers: the one behind `which` alone, else the first one named first."""
-        kinds = {"text"} if self.asked.wants == "who" else {"text", "date"}
-        numbered = self.vocabulary.numbered
-        named = sorted(
-            (each for each in self.found.named if each.weight > 1), key=lambda each: (-each.weight, each.start)
-        )
-        named = [each for each in named if each.column in numbered or self.table.columns[each.column].kind in kinds]
-        behind = [each for each in named if self.asked.words[max(each.start - 1, 0)] in WHICH]
-        return [each.column for each in behind or named]
 
 
 def _whole(end: Decimal | None, *, up: bool, strict: bool) -> int | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from groundcheck.sentences import STOP_WORDS
-from ragdrop.tables.match_meaning import MeaningMatcher
+from ragdrop.tables.match_meaning import PARTICIPLE, MeaningMatcher
 from ragdrop.tables.match_words import WHICH, NamedColumn
 from ragdrop.tables.plans import Operation, Plan, RefusedPlanError, RowFilter
-from ragdrop.tables.table_words import comes_and_goes, has_repeats, is_additive, is_year
-from ragdrop.tables.vocabulary import BORN, PAYS, RANKED, READINGS
+from ragdrop.tables.table_words import NUMBERS, comes_and_goes, has_repeats, is_additive, is_year, says_verb
+from ragdrop.tables.vocabulary import BORN, DUE, HEADERS, PAYS, RANKED, READINGS
 
 _RANKS = frozenset({"year", "jahr", "number", "rank", "place", "pos", "position"})
 FOLDS = frozenset({"sum", "mean", "median"})
@@ -35,7 +35,11 @@ class ExtremeMatcher(MeaningMatcher):
         first = asked.first or 1
         behind = asked.words[asked.superlative_end : asked.superlative_end + 1]
         is_noun = asked.superlative_end in self.found.used and asked.stems[asked.superlative_end] not in PAYS
-        is_noun = is_noun and all(table.columns[at].kind == "text" for at in counted)
+        is_noun = (
+            is_noun
+            and not (behind and PARTICIPLE.fullmatch(behind[0]))
+            and all(table.columns[at].kind == "text" for at in counted)
+        )
         is_counted = (bool(behind) and (behind[0] in {"often", "frequently"} or is_noun)) or asked.said_often
         if asked.said_most and repeats and is_counted and not self._has_measure():
             yield Plan("count", filters, group=repeats[0], first=first, ascending=least)
@@ -46,6 +50,8 @@ class ExtremeMatcher(MeaningMatcher):
             said = asked.words[asked.superlative_end - 1]
             if said in {"best", "worst"} and not RANKED.isdisjoint(self.vocabulary.spoken[measure]):
                 raise RefusedPlanError("ambiguous")
+            least ^= said in {"best", "worst"} and not HEADERS["delay"].isdisjoint(self.vocabulary.headers[measure])
+            least ^= table.columns[measure].kind == "date" and concepts == ("distance", "duration")
             is_born = concepts == ("age",) and is_year(table.columns[measure])
             if is_born or (concepts, table.columns[measure].kind) in {(("age",), "date"), (("speed",), "duration")}:
                 least = not least
@@ -85,6 +91,8 @@ class ExtremeMatcher(MeaningMatcher):
         order = order or (self.vocabulary.of_concept(instead) if instead else [])
         if concepts == ("age",) and self.table.label in self.vocabulary.of_concept("person"):
             order = [at for at in order if not BORN.isdisjoint(self.vocabulary.spoken[at])]
+        if concepts == ("distance", "duration") and not order and {"has", "have"} & {*self.asked.words}:
+            order = self._since()
         if concepts == ("age",) and not order:
             order = [at for at in self.vocabulary.numeric if is_year(self.table.columns[at])]
         order = order or [at for at in self.vocabulary.numeric if self._is_named_in(at, concepts)]
@@ -93,7 +101,7 @@ class ExtremeMatcher(MeaningMatcher):
         named = [
             each.column for each in self.found.named if each.column in self.vocabulary.numeric or each.column in order
         ]
-        both = [at for at in order if at in named]
+        both = [at for at in named if at in order or self._is_named_in(at, concepts)]
         options = list(dict.fromkeys(both or order or named or self._measures()))
         words = (
             ("min", "low", "lowest")
@@ -106,6 +114,11 @@ class ExtremeMatcher(MeaningMatcher):
             return totals
         own = [at for at in options if not set(words).isdisjoint(self.vocabulary.headers[at])]
         return own if len(own) == 1 else options
+
+    def _since(self) -> list[int]:
+        """The one column of dates since when something lasts: `who has been here the longest`."""
+        dates = [at for at, column in enumerate(self.table.columns) if column.kind == "date"]
+        return dates if len(dates) == 1 else []
 
     def _asks_value(self, measure: int, names: list[int]) -> bool:
         """Whether a superlative asks for the number itself, not for what has it."""
@@ -159,6 +172,9 @@ class ExtremeMatcher(MeaningMatcher):
             best = max(each.weight for each in named)
             return list(dict.fromkeys(each.column for each in named if each.weight == best))
         meant = [at for at in numeric if at in self.found.measures]
+        meant = meant or [
+            at for name in self.asked.concepts for at in self.vocabulary.of_concept(name) if at in numeric
+        ]
         if not meant and self.asked.wants == "how much":
             meant = [at for at in self.vocabulary.of_concept("money") if at in numeric]
         folded = [
@@ -174,3 +190,44 @@ class ExtremeMatcher(MeaningMatcher):
         if len(options) > 1 and not meant:
             raise RefusedPlanError("ambiguous")
         return options
+
+    def _is_of_things(self) -> bool:
+        """Whether `how much` is asked of a thing, without a word of money or measure: `how much butter did we use`."""
+        asked, measures = self.asked, {each.column for each in self.found.named} | self.found.measures
+        at = 2 if asked.words[0] == "how" else len(asked.words)
+        is_thing = any(start == at for start, _ in self.found.filters) and not measures
+        return is_thing and PAYS.isdisjoint(asked.stems)
+
+    def _by_concept(self) -> list[int]:
+        """The columns of `who`, `when` and the like; one that says more, as `Packed by` and `Due`, only if named."""
+        named = {each.column for each in self.found.named}
+        found = [at for name in self.asked.concepts for at in self.vocabulary.of_concept(name)]
+        says = {at for at in found if not DUE.isdisjoint(self.vocabulary.headers[at])}
+        if "person" in self.asked.concepts:
+            headers, first = self.vocabulary.headers, self.table.label
+            does = {at for at in found if at != first and HEADERS["person"].isdisjoint(headers[at])}  # as Fixer
+            does = set() if len(found) == 1 and self._is_had() else does
+            says |= does | {at for at in found if says_verb(self.table.columns[at].name)}
+        return [at for at in found if at not in says or at in named]
+
+    def _is_had(self) -> bool:
+        """Whether `who` has something or did what a date says: `who had Emma`, `who borrowed it` of `Borrowed`."""
+        columns = self.table.columns
+        verbs = {each.start for each in self.found.named if columns[each.column].kind == "date"}
+        return self.asked.words[1:2] in {("has",), ("had",), ("have",), ("hat",), ("hatte",)} or 1 in verbs
+
+    def _has_measure(self) -> bool:
+        named = {each.column for each in self.found.named} | self.found.measures
+        return any(self.table.columns[at].kind in NUMBERS for at in named)
+
+    def _requested(self) -> list[int]:
+        """The columns named that are not numbers: the one behind `which` alone, else the first one named first."""
+        kinds = {"text"} if self.asked.wants == "who" else {"text", "date"}
+        numbered = self.vocabulary.numbered
+        named = sorted(
+            (each for each in self.found.named if each.weight > 1 or (self.asked.wants == "who" and each.start == 1)),
+            key=lambda each: (-each.weight, each.start),
+        )
+        named = [each for each in named if each.column in numbered or self.table.columns[each.column].kind in kinds]
+        behind = [each for each in named if self.asked.words[max(each.start - 1, 0)] in WHICH]
+        return [each.column for each in behind or named]

@@ -12,8 +12,19 @@ from ragdrop.tables.match_conditions import ConditionMatcher
 from ragdrop.tables.match_words import WHICH, NamedColumn
 from ragdrop.tables.plans import RowFilter
 from ragdrop.tables.table_words import is_year, says_verb
-from ragdrop.tables.vocabulary import BEING, CONCEPTS, IRREGULAR, PAYS, READINGS, STATES, german_root, number_of
-from ragdrop.tables.word_relations import relation, senses
+from ragdrop.tables.vocabulary import (
+    AUXILIARIES,
+    BEING,
+    CONCEPTS,
+    IRREGULAR,
+    OTHER_MONEY,
+    PAYS,
+    READINGS,
+    STATES,
+    german_root,
+    number_of,
+)
+from ragdrop.tables.word_relations import has_opposite, relation, senses, sorts
 
 MAX_MEANT = 300  # distinct texts of a column whose meanings are compared
 MIN_COMPOUND = 8  # letters of a word of two
@@ -24,12 +35,15 @@ _PREPOSITIONS = (
 )
 _OF = frozenset(_PREPOSITIONS.split())
 _GERMAN_ASKS = frozenset({"wer", "was", "wann", "wo", "wie", "welche", "welcher", "welches", "welchem", "welchen"})
-_PARTICIPLE = re.compile(r"(?:\w+)?ge\w{2,}(?:t|en)|(?:be|ver|er|zer|ent)\w{3,}(?:t|en)|\w{3,}iert")
+PARTICIPLE = re.compile(r"(?:\w+)?ge\w{2,}(?:t|en)|(?:be|ver|er|zer|ent)\w{3,}(?:t|en)|\w{3,}iert")
+_GERMAN_PREPOSITIONS = frozenset({"in", "im", "am", "an", "mit", "auf", "aus", "nach", "bei", "zu", "zum", "zur"})
 _MONEY = ("cost", "price", "income", "revenue", "expense", "takings", "proceeds")
 _MEASURES = frozenset({"score", "result", "value", "reading", "number", "amount", "figure", "level", "mark"})
 _HEADS = frozenset(
     {"zahl", "wert", "stand", "betrag", "summe", "verbrauch", "menge"}
 )  # of compounds that say no more than the rest
+_PRONOUNS = frozenset({"i", "we", "you", "they"})
+_HOW_OFTEN = ("how", "many", "times")
 _PLACED = frozenset({"in", "at", "on", "during", "im", "am"})
 
 
@@ -41,6 +55,7 @@ class MeaningMatcher(ConditionMatcher):
     def _meanings(self) -> None:
         """Words that stand for a value, a header or the rows by what they mean."""
         self._amounts()
+        self._money()
         self._modified()
         self._glosses()
         self._result()
@@ -59,6 +74,15 @@ class MeaningMatcher(ConditionMatcher):
         columns = [at for at in sorted(self.vocabulary.numeric) if not READINGS.isdisjoint(self.vocabulary.spoken[at])]
         for at, word in enumerate(self.asked.words if len(columns) == 1 else ()):
             if word.removesuffix("s") in _MEASURES and self._free(at, at + 1):
+                self._name(columns, at, at + 1, 1.5)
+
+    def _money(self) -> None:
+        """The one column of money by another word for it: `takings` of a `Bill`."""
+        columns = [at for at, each in enumerate(self.table.columns) if each.kind == "amount"]
+        for at, word in enumerate(self.asked.words if len(columns) == 1 else ()):
+            is_other = self.asked.stems[at] in OTHER_MONEY
+            is_money = self._free(at, at + 1) and not is_other and any(relation(word, each) == 2 for each in _MONEY)
+            if is_money and OTHER_MONEY.isdisjoint(self.vocabulary.headers[columns[0]]):
                 self._name(columns, at, at + 1, 1.5)
 
     def _glosses(self) -> None:
@@ -92,7 +116,7 @@ class MeaningMatcher(ConditionMatcher):
         """Of `how many packs are in stock` the stock is meant, of `costs of all tenants` no tenant."""
         asked, numeric = self.asked, self.vocabulary.numeric
         for at in (place for place, word in enumerate(asked.words) if word in {"left", "remaining", "übrig"}):
-            columns = self.vocabulary.of_concept("quantity")
+            columns = self.vocabulary.stocks()
             if len(columns) == 1 and asked.wants != "when" and self._free(at, at + 1):
                 self._name(columns, at, at + 1, 2.0)
         named = sorted((each for each in self.found.named if each.column in numeric), key=lambda each: each.start)
@@ -159,6 +183,8 @@ class MeaningMatcher(ConditionMatcher):
         near = [(self._near(self.asked.words[at], said), place) for place, said in enumerate(self.vocabulary.spoken)]
         best = max((score for score, _ in near), default=0)
         columns = [place for score, place in near if score == best > 0]
+        if sorts(self.asked.words[at]):  # `salary` is not whether it was paid
+            columns = [place for place in columns if self.table.columns[place].kind != "boolean"]
         if best == 1 and any(each.end == at and each.column in self.vocabulary.numeric for each in self.found.named):
             self.found.used.add(at)  # the written exam, where `Written` is a column
             return True
@@ -193,7 +219,13 @@ class MeaningMatcher(ConditionMatcher):
         is_last = set(words[at + 1 :]) <= _OF and at - 1 in self.found.used - self.asked.used
         asked_for = [each.column for each in self.found.named if each.start and words[each.start - 1] in WHICH]
         is_named = any(self.table.columns[column].kind != "date" for column in asked_for)
-        return is_last and is_named and not self.asked.fold and not BEING.isdisjoint(words[:at])
+        return (
+            is_last
+            and is_named
+            and bool(self.found.filters)
+            and not self.asked.fold
+            and not BEING.isdisjoint(words[:at])
+        )
 
     def _is_money_word(self, at: int) -> bool:
         """Whether a word says no more than that a number that is named is one: `ticket income`, `oral result`."""
@@ -232,14 +264,30 @@ class MeaningMatcher(ConditionMatcher):
             auxiliary in {"are", "were", "is", "was"} or (auxiliary in {"did", "do"} and words[at + 2] == "not")
         )
 
+    def _is_done_by(self, at: int) -> bool:
+        """Whether a verb ends `did` with who did it, of whom is asked how much or how often: `did Nina teach yoga`.
+
+        A verb without an opposite says no more than what rows are; of what Nina lost or missed a column must tell.
+        """
+        words, start = self.asked.words, at - 1
+        while start > 0 and start in self.found.used - self.asked.used and words[start] not in AUXILIARIES:
+            start -= 1
+        is_ours = start == at - 1 and words[start] in _PRONOUNS
+        subject = words[start + 1 : at] or is_ours
+        counted = any(each.start == self.asked.fold_end for each in self.found.named) or words[:3] == _HOW_OFTEN
+        has_filter = any(each.keys is not None for _, options in self.found.filters for each in options)
+        has_filter &= counted and bool(self.asked.fold)
+        return bool(subject) and words[start - is_ours] in AUXILIARIES and has_filter
+
     def _is_state(self, at: int) -> bool:
         """Whether a column says yes or no, or one of few states."""
         column = self.table.columns[at]
         return column.kind in {"boolean", "date"} or not STATES.isdisjoint(self.vocabulary.spoken[at])
 
-    def _is_object(self, at: int) -> bool:
-        """Whether a column of numbers is named right behind a superlative."""
-        return at > 0 and any(each.start == at and each.column in self.vocabulary.numeric for each in self.found.named)
+    def _is_object(self, at: int, verb: str) -> bool:
+        """Whether a column is named right behind a superlative; one of texts only of a verb without an opposite."""
+        columns = [each.column for each in self.found.named if each.start == at > 0]
+        return any(column in self.vocabulary.numeric or not has_opposite(verb) for column in columns)
 
     def _is_german_verb(self, at: int) -> bool:
         """Whether a word is the verb of a question for a column that is named: the second phrase, or the last word.
@@ -247,20 +295,36 @@ class MeaningMatcher(ConditionMatcher):
         What rows did, or when, the table must say: `welche Mitarbeiter rauchen`, `wann hat sie gekündigt`.
         """
         words, used, rows = self.asked.words, self.found.used, {self.table.label, self.table.row_name}
+        if self._leads_to_text(at):
+            return True
         asked_for = {each.column for each in self.found.named} - rows
+        asked_for |= {place for name in self.asked.concepts for place in self.vocabulary.of_concept(name)}
         if self.asked.wants == "when" or self.asked.stems[at] in PAYS or not asked_for:
             return False
-        if at == len(words) - 1 and _PARTICIPLE.fullmatch(words[at]):
-            return not asked_for.isdisjoint(self.vocabulary.numeric)
+        if at == len(words) - 1 and PARTICIPLE.fullmatch(words[at]):
+            return self.asked.said_most or not asked_for.isdisjoint(self.vocabulary.numeric)
         if words[0] in {"in", "aus", "an", "von", "bei", "für", "mit", "seit"}:
             words, at, used = words[1:], at - 1, {place - 1 for place in used}
         if words[0] not in _GERMAN_ASKS:
             return False
         is_noun = words[0].startswith(("wel", "wie"))
-        first = 3 if words[0] == "wie" else 2 if is_noun else 1
+        counts = words[0] == "wie" and words[1].startswith("viel")
+        first = 3 if counts else 2 if is_noun else 1
         while is_noun and first < at and first in used:
             first += 1
         return at == first and (not is_noun or first - 1 in used)
+
+    def _leads_to_text(self, at: int) -> bool:
+        """Whether a German verb stands between what rows are and where or how they are: `stehen in der Küche`."""
+        words, after = self.asked.words, at + 1
+        if not at or after >= len(words) or words[after] not in _GERMAN_PREPOSITIONS or at - 1 not in self.found.used:
+            return False
+        starts = range(after + 1, after + 3)
+        options = [each for start, some in self.found.filters if start in starts for each in some]
+        is_text = bool(options) and all(
+            each.keys and self.table.columns[each.column].kind == "text" for each in options
+        )
+        return is_text and self.asked.wants not in {"when", "who"}
 
     def _compound(self, at: int) -> None:
         """A German word of two that each have a place: `Stromverbrauch` of a row `Strom` and a column `Verbrauch`."""
@@ -314,14 +378,18 @@ class MeaningMatcher(ConditionMatcher):
         found = senses(asked.words[at])
         word = asked.words[at]
         is_noun = at > 0 and asked.words[at - 1] in {"the", "a", "an", "my", "our", "to"}
-        is_verb = not is_noun and found is not None and (found[0] == "v" or word.endswith(("ed", "ing")))
-        if is_verb and at < asked.superlative_end and self._is_object(asked.superlative_end):
+        is_verb = not is_noun and found is not None and (found[0].startswith("v") or word.endswith(("ed", "ing")))
+        if is_verb and at < asked.superlative_end and self._is_object(asked.superlative_end, word):
             return True
         if is_verb and self._ends_question(at):
             return True
         if self._is_money_word(at) or self._is_counted_row(at):
             return True
-        if not is_verb or asked.wants in {"who", "when"} or at + 1 >= len(asked.words):
+        if not is_verb or asked.wants in {"who", "when"}:
+            return False
+        if not has_opposite(word) and self._is_done_by(at):
+            return True
+        if at + 1 >= len(asked.words):
             return False
         place = at + 1
         while place < len(asked.words) - 1 and asked.words[place] in _OF:

@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from ragdrop.tables.asked import Asked
 from ragdrop.tables.cell_values import DAY_S, unit_name
 from ragdrop.tables.match_extremes import FOLDS, ExtremeMatcher
-from ragdrop.tables.match_words import WHICH
+from ragdrop.tables.match_words import WHICH, NamedColumn
 from ragdrop.tables.plans import Operation, Part, Plan, Refusal, RefusedPlanError, RowFilter
 from ragdrop.tables.table_words import NOT_SUMMED, NUMBERS, has_repeats, is_additive, is_year
 from ragdrop.tables.typed import TypedTable
 from ragdrop.tables.vocabulary import AUXILIARIES, BEING, PAYS, PRICES
 
 LISTS = frozenset({"and", "or", "und", "oder", "plus", "both", "between", "zwischen", "versus", "vs", "nor", "to"})
+_WHOLE = frozenset({"total", "altogether", "insgesamt", "gesamt"})
 CLOCK = re.compile(r"\b(?:what time|wie viel uhr|uhrzeit)\b")
 MAX_COMBINED = 64  # ways to read its conditions
 MAX_PLANS = 24  # that one question may mean in one table
@@ -94,6 +95,7 @@ class _Matcher(ExtremeMatcher):
         self._concepts()
         self._titles()
         self._equalities()
+        self._ordinals()
         self._empties()
         self._parts_of_values()
         self._meanings()
@@ -124,19 +126,31 @@ class _Matcher(ExtremeMatcher):
             and each.start == self.asked.fold_end
             and self.table.columns[each.column].kind == "text"
         }
+        verbs = {each.column for each in self.found.named if self._says_what_rows_do(each)}
         is_list = plan.operation == "list" and self.asked.wants in {"which", "who"} and plan.column in label
         is_list |= self.asked.words[0] == "what" and not AUXILIARIES.isdisjoint(self.asked.words[1:2])
         free = (
             label
             | names
             | behind
+            | verbs
             | self.vocabulary.numbered
             | (dates if plan.operation == "count" or is_list else set())
         )
+        one = {each.column for each in plan.filters if each.keys and len(each.keys) == 1 and not each.negated}
+        if plan.group in one:
+            return False  # the largest of one
         is_ordered = plan.order is not None or plan.group is not None or plan.operation == "list"
         if self.asked.first is not None and not (plan.first == self.asked.first and is_ordered):
             return False
         return all(not needed.isdisjoint(read | free) for needed in self.found.needs)
+
+    def _says_what_rows_do(self, named: NamedColumn) -> bool:
+        """Whether a header is named by a verb that it is made of: of `were treated` the column `Treatment`."""
+        word, before = self.asked.words[named.end - 1], self.asked.words[: named.start]
+        is_said = word.removesuffix("s") in {each.removesuffix("s") for each in self.vocabulary.spoken[named.column]}
+        is_verb = word.endswith("ed") or (named.end == len(self.asked.words) and "did" in before)
+        return not is_said and is_verb and self.asked.fold == "count" and bool(self.found.filters)
 
     def _first_text(self) -> int | None:
         return next((at for at, column in enumerate(self.table.columns) if column.kind == "text"), None)
@@ -303,6 +317,8 @@ class _Matcher(ExtremeMatcher):
         near = [each.column for each in behind if not self._is_sized(each)]
         near += [] if self.counted is None else [self.counted]
         found = [at for at in near if at in self.vocabulary.numeric and not is_year(columns[at])]
+        if any(columns[at].kind == "amount" for at in found):
+            raise RefusedPlanError("ambiguous")  # how many fines, or how much they are
         end = self.asked.fold_end
         unit = unit_name(self.asked.words[end]) if end < len(self.asked.words) else ""
         others = [each.column for each in self.found.named if each.column in self.vocabulary.numeric]
@@ -317,6 +333,9 @@ class _Matcher(ExtremeMatcher):
         numeric = numeric or sorted(stocked - filtered)
         if not numeric and any(start == self.asked.fold_end for start, _ in self.found.filters):
             numeric = self._how_many_of(filtered)
+        numeric = numeric or [at for at in self._done() if at not in filtered]
+        if behind and not _WHOLE.isdisjoint(self.asked.words):
+            numeric = numeric or [at for at in self.vocabulary.stocks() if at not in filtered]
         texts = [each.column for each in behind if self.table.columns[each.column].kind in {"text", "date"}]
         if self.asked.fold == "distinct":
             yield from (Plan("distinct", filters, column) for column in texts[:1] if column not in filtered)
@@ -339,12 +358,23 @@ class _Matcher(ExtremeMatcher):
                 yield Plan("count", filters)
             yield from (Plan("distinct", filters, column) for column in others[:1])
 
+    def _done(self) -> list[int]:
+        """Of `how many meals were ordered` the numbers of the column `Ordered`."""
+        columns, words = self.table.columns, self.asked.words
+        named = [each for each in self.found.named if each.column in self.vocabulary.numeric]
+        said = {
+            each.column for each in named if words[each.start].endswith(("ed", "sold")) and not self._is_sized(each)
+        }
+        return (
+            sorted(said) if len(said) == 1 and not any(columns[at].unit or is_year(columns[at]) for at in said) else []
+        )
+
     def _how_many_of(self, filtered: set[int]) -> list[int]:
         """Of `how many rolls were sold on friday`, the numbers that are named, or of how much there is."""
         numeric = sorted(self.vocabulary.numeric - filtered)
         named = [each.column for each in self.found.named if each.column in numeric]
         counts = [at for at in self.found.measures if at in numeric and not self.table.columns[at].unit]
-        return named or counts or [at for at in self.vocabulary.of_concept("quantity") if at in numeric]
+        return named or counts or [at for at in self.vocabulary.stocks() if at in numeric]
 
     def _is_titled_by(self, at: int) -> bool:
         """Whether the table's name has a column's header: then its rows are what the header says."""
@@ -392,8 +422,14 @@ class _Matcher(ExtremeMatcher):
             by_concept or years or (requested and asked.wants == "who")
         ):
             raise RefusedPlanError("no_column")
-        if asked.wants == "who":
+        if asked.wants == "when":
+            clocks = [at for at in numeric if table.columns[at].kind != "amount"]
+            days = [at for at in self.found.measures if table.columns[at].kind == "date"]
+            requested = [at for at in requested if table.columns[at].kind != "text"]
+            found = [clocks, requested, days, self._begun(by_concept)]
+        elif asked.wants == "who":
             people = [at for at in by_concept if table.columns[at].kind == "text"]
+            requested = [at for at in requested if self.vocabulary.are_names(at)]
             found = [requested, [at for at in people if at == table.label], people]
         elif asked.wants == "which":
             label = [at for at in (table.label,) if at is not None and at not in filtered]

@@ -94,6 +94,9 @@ class WordMatcher:
 
     def _may_be_value(self, at: int) -> bool:
         word = self.asked.words[at]
+        dates = [each for each in self.vocabulary.with_word(self.asked.stems[at]) if self._is_date(each)]
+        if dates and "did" in self.asked.words[:at]:
+            return False  # `how many bugs did Ivan open` is of `Opened`
         if [word] in self.vocabulary.spoken and not any(
             text.casefold() == word for column in self.table.columns for text in column.texts[:MAX_INDEXED]
         ):
@@ -106,6 +109,9 @@ class WordMatcher:
         return (is_cell or not self._is_filler(at)) and all(
             word != column.name.casefold() for column in self.table.columns
         )
+
+    def _is_date(self, at: int) -> bool:
+        return self.table.columns[at].kind == "date"
 
     def _in_header(self, at: int) -> bool:
         """Whether a word is of a whole header of several words: of `finish time` none is the value `finished`."""
@@ -263,7 +269,7 @@ class WordMatcher:
     def _asks_what_rows(self) -> bool:
         """Whether `what` begins a question with nothing but whole cells as conditions."""
         conditions = [each for _, options in self.found.filters for each in options]
-        is_whole = all(each.keys is not None and " has " not in each.said for each in conditions)
+        is_whole = all(" has " not in each.said for each in conditions)
         return self.asked.words[0] in {"what", "was"} and bool(conditions) and is_whole
 
     def _units(self) -> None:

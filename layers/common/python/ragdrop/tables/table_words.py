@@ -24,6 +24,7 @@ from ragdrop.tables.vocabulary import (
     german_root,
     plain_words,
 )
+from ragdrop.tables.word_relations import PERSON, sorts
 
 NUMBERS = frozenset({"number", "amount", "duration"})
 _BUDGETS = re.compile(r"(?i)budget|cost|expens|spend|price|account|haushalt|konto|kosten|ausgaben|invoice|rechnung")
@@ -127,7 +128,8 @@ class TableWords:
 
     def _alike(self, word: str, other: str) -> bool:
         if self._is_german and len(other) >= MIN_PART:
-            return word in other
+            base = german_root(re.sub(r"^ge(?=\w{4})|e?t$", "", word))  # `leitet` of `Leitung`, `geerntet` of `Ernte`
+            return word in other or (len(base) >= MIN_PART and other.startswith(base))
         longer, shorter = (other, word) if len(other) > len(word) else (word, other)
         return len(shorter) >= MIN_PART and longer.startswith(shorter) and len(longer) - len(shorter) <= 5
 
@@ -136,6 +138,12 @@ class TableWords:
         if name not in self._concepts:
             self._concepts[name] = [at for at in range(len(self.headers)) if self._fits(name, at)]
         return self._concepts[name]
+
+    def stocks(self) -> list[int]:
+        """The columns of how many there are; where there are several, not of how many there were, as `Sold`."""
+        columns = self.of_concept("quantity")
+        kept = [at for at in columns if not says_verb(self.table.columns[at].name)]
+        return [at for at in kept if self.table.columns[at].kind == "number"]
 
     def _fits(self, name: str, at: int) -> bool:
         column, header = self.table.columns[at], self.headers[at]
@@ -147,7 +155,7 @@ class TableWords:
         if name == "person" and column.kind == "text" and self._is_of_people(at):
             return True
         if name == "person":
-            return by_name and column.kind == "text" and self._are_names(at)
+            return by_name and column.kind == "text" and self.are_names(at)
         if name == "place":
             return by_name and column.kind == "text"
         if name == "money":
@@ -166,9 +174,11 @@ class TableWords:
     def _is_of_people(self, at: int) -> bool:
         """Whether a header ends like one who does something, and the cells look like names."""
         last = self.spoken[at][-1] if self.spoken[at] else ""
-        return bool(_DOER.search(last)) and last not in _NO_DOERS and self._are_names(at)
+        is_doer = bool(_DOER.search(last)) and last not in _NO_DOERS
+        return (is_doer or PERSON in sorts(last)) and self.are_names(at)
 
-    def _are_names(self, at: int) -> bool:
+    def are_names(self, at: int) -> bool:
+        """Whether nearly all texts of a column begin with a capital letter and have no digit."""
         texts = self.table.columns[at].texts[:50]
         named = sum(text[:1].isupper() and not any(map(str.isdigit, text)) for text in texts)
         return named * 10 >= len(texts) * 9

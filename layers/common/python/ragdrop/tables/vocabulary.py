@@ -1,7 +1,7 @@
 """Words of questions and headers: their roots, what they are about, and which of them say nothing."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import lru_cache
 
@@ -60,7 +60,7 @@ def german_root(word: str) -> str:
     for ending in ("innen", "nen", "en", "er", "es", "e", "n", "s"):
         if ending == "er" and plain == word and not word.endswith("der"):
             continue  # `Mieter` are no `Miete`; `Länder` are a `Land`
-        if plain.endswith(ending) and len(plain) - len(ending) >= (3 if ending in {"e", "en"} else 4):
+        if plain.endswith(ending) and len(plain) - len(ending) >= (3 if ending in {"e", "en", "er"} else 4):
             plain = plain[: -len(ending)]
             return plain[:-1] if plain.endswith("hn") and ending == "e" else plain  # `Löhne` and `Lohn`
     return plain
@@ -120,8 +120,8 @@ _CONCEPTS = {
     "preis betrag ausgegeben bezahlt gezahlt zahlen zahlt zahle teuer",
     "distance": "long length far distance ridden rode ride riding rides walk walked ran cycle cycled hike hiked drive "
     "drove driven travel travelled lang weit gefahren strecke",
-    "duration": "long last lasted duration time take took taken lang lange dauer dauert dauerte work worked working "
-    "gearbeitet",
+    "duration": "long length last lasted duration time take took taken lang lange dauer dauert dauerte work worked "
+    "working gearbeitet",
     "weight": "heavy weigh weighs weight light schwer gewicht",
     "age": "old young age alt jung",
     "height": "tall high height elevation hoch",
@@ -253,7 +253,7 @@ _GERMAN = (
     "durchschnittliche durchschnittlicher durchschnittliches differenz unterschied höchste höchster ganzen "
     "den dem zwischen wie viele viel wieviel welche welcher welches welchen wer wann der die das ist im für "
     "und aller oder nicht kein keine haben waren wurde wurden bei aus nach vom zum zur größer kleiner mehr weniger "
-    "wer alle allen sind zusammen mit kostet kosten gibt insgesamt noch ohne eine einer einen über von"
+    "unter wer alle allen sind zusammen mit kostet kosten gibt insgesamt noch ohne eine einer einen über von"
 )
 ARTICLES = frozenset(["a", "an", "the", "der", "die", "das", "ein", "eine", "einer"])
 GERMAN = frozenset(_GERMAN.casefold().split()) | {word for word in SUPERLATIVES if word.endswith("ste")}
@@ -296,8 +296,8 @@ PARTS = {
 """The parts of dates that rows are grouped by; empty for one that no plan has."""
 _FILLERS = (
     "thing things still yet already ever often fell fall gave gives raised raise live lives "
-    "lived come comes came stand stands together all whole entire noch schon jemals ganzen ganze ganzes jahr "
-    "year einem hoch hohe kam kommt kommen liegt lag waren war gab zusammen meisten got gets "
+    "lived here hier come comes came stand stands together all whole entire noch schon jemals ganzen ganze ganzes jahr "
+    "year einem hoch hohe steht stehen kam kommt kommen liegt lag waren war gab zusammen meisten got gets "
     "eingekauft gekauft buy zwischen list show give name tell me please find get see each every any entry "
     "entries row rows record records item items table sheet file spreadsheet csv there much many "
     "did have has had been being was were make made happen happened one ones only just exactly currently "
@@ -391,3 +391,25 @@ OTHER_MONEY = _roots_of("fine deposit donation discount refund bonus tip tax str
 """Amounts that are no cost."""
 MEASURED_IN = UNITS_OF | {"height": {"m", "cm"}, "depth": {"m", "cm", "mm"}, "size": {"m²", "hectare", "acre"}}
 """Units of what is named as well: `how deep was the draught`."""
+
+
+def in_capitals(question: str, count: int) -> frozenset[int]:
+    """The words of a question that alone are in capitals."""
+    said = asked_words(question, folded=False)
+    found = frozenset(
+        at for at, word in enumerate(said) if word.isupper() and word.isalpha() and word not in {"I", "A"}
+    )
+    return found if len(said) == count and len(found) < count else frozenset()
+
+
+def in_brackets(question: str) -> frozenset[int]:
+    """The words of a question that stand in brackets."""
+    spans = ((len(asked_words(question[: found.start()])), found[0]) for found in re.finditer(r"\([^()]*\)", question))
+    return frozenset(at for start, said in spans for at in range(start, start + len(asked_words(said))))
+
+
+def capital_max(question: str, words: Sequence[str]) -> set[int]:
+    """The places of `Max` within a question: a name begins with a capital letter."""
+    said = asked_words(question, folded=False)
+    is_same = len(said) == len(words)
+    return {at for at, word in enumerate(said) if is_same and at and word in {"Max", "Min"}}

@@ -16,7 +16,7 @@ from ragdrop.tables.vocabulary import IRREGULAR
 
 _FILE = Path(__file__).with_name("english.zlib")
 _ENDINGS = (("ies", "y"), ("es", ""), ("s", ""), ("ied", "y"), ("ed", ""), ("ed", "e"), ("ing", ""), ("ing", "e"))
-Senses = tuple[str, frozenset[int], frozenset[int]]  # the commonest part of speech, meanings, what they are kinds of
+Senses = tuple[str, frozenset[int], frozenset[int]]  # part of speech and sorts, meanings, what they are kinds of
 
 
 @cache
@@ -54,6 +54,25 @@ def senses(word: str) -> Senses | None:
 
 def _numbers(said: str) -> frozenset[int]:
     return frozenset(map(int, filter(None, said.split(","))))
+
+
+PERSON = "o"  # the sort of nouns for people
+
+
+def sorts(word: str) -> frozenset[str]:
+    """What sorts of thing a noun names, as `models.words` writes them; none of a word that is mostly a verb.
+
+    >>> PERSON in sorts("patients"), PERSON in sorts("carry")
+    (True, False)
+    """
+    found = senses(word)
+    return frozenset(found[0][1:]) if found is not None and found[0].startswith("n") else frozenset()
+
+
+def has_opposite(word: str) -> bool:
+    """Whether a verb has an opposite, so that it says more than that something happened: `won`, `returned`."""
+    found = senses(word)
+    return found is not None and "!" in found[0]
 
 
 def relation(asked: str, other: str) -> int:
