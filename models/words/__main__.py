@@ -4,8 +4,8 @@
 writes WordNet's licence, as its files begin with it.
 
 One line a word: the word, its commonest part of speech and what sorts of thing it names, the numbers of its meanings,
-the numbers of what they are kinds of.  A sort is a letter, from `a` for acts to `z` for times in the order of WordNet's
-files of nouns; `!` says that a verb has an opposite.  A word is there if a text that WordNet counted has it, or another
+the numbers of what they are kinds of.  A sort is a letter, from `a` for acts on in the order of WordNet's files of nouns,
+from `A` for verbs of the body on in that of its files of verbs; `!` says that a verb has an opposite.  A word is there if a text that WordNet counted has it, or another
 word for it three times.
 """
 
@@ -23,12 +23,12 @@ from pathlib import Path
 TARGET = Path("layers/common/python/ragdrop/tables/english.zlib")
 LICENCE = TARGET.with_name("english.LICENSE")
 # Of the words: one more would change answers, so another release of WordNet is a decision.
-SHA256 = "3f2fd6841ce34dfeb5aa5016342264a41b39832012baab992dcaf1a5f863ae37"
+SHA256 = "83d7183297125d62964d9fbb1fb31374d3513fba86b4d108eb3016eb5aae9011"
 PARTS = {"n": "noun", "v": "verb"}
 OF_TYPE = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}
 MOST_MEANINGS, ALWAYS, LEAST_SHARE = 4, 2, 0.1  # of a word: the first two, and those that are a tenth of its uses
 MOST_KINDS = 40  # words of which one meaning is a kind: with more it says nothing
-FIRST_SORT = 4  # of the files of nouns: that of acts
+FIRST_SORTS = {"n": (4, "a"), "v": (29, "A")}  # of the files: acts, and verbs of the body
 Meaning = tuple[str, int]  # part of speech, and offset in its file
 
 
@@ -36,7 +36,7 @@ Meaning = tuple[str, int]  # part of speech, and offset in its file
 class Entry:
     """A meaning: its words, what it is a kind of, derived meanings with the number of the word they are of, its sort.
 
-    The sort of a noun is a letter, that of a verb `!` if it has an opposite.
+    A sort is a letter, and `!` of a verb that has an opposite.
     """
 
     words: list[str]
@@ -58,7 +58,8 @@ def entries(folder: Path) -> dict[Meaning, Entry]:
             pointers = [rest[1 + 4 * at : 5 + 4 * at] for at in range(int(rest[0]))]
             above = [(kind, int(to)) for sign, to, kind, _ in pointers if sign in {"@", "@i"} and kind == part]
             derived = [(int(by[:2], 16), (kind, int(to))) for sign, to, kind, by in pointers if sign == "+"]
-            sort = chr(ord("a") + int(cells[1]) - FIRST_SORT) if part == "n" and int(cells[1]) >= FIRST_SORT else ""
+            first, letter = FIRST_SORTS[part]
+            sort = chr(ord(letter) + int(cells[1]) - first) if int(cells[1]) >= first else ""
             sort += "!" * (part == "v" and any(sign == "!" for sign, *_ in pointers))
             found[part, int(cells[0])] = Entry(words, above, derived, sort)
     return found
@@ -112,7 +113,7 @@ def lines(folder: Path) -> Iterator[str]:
         entry = known[meaning]
         number = entry.words.index(word) + 1 if word in entry.words else 0
         own[word].append(meaning)
-        sorts[word] += entry.sort if rank < ALWAYS or entry.sort == "!" else ""
+        sorts[word] += entry.sort if rank < ALWAYS else entry.sort[1:]
         if rank < ALWAYS:
             own[word] += [to for by, to in entry.derived if by in {0, number} and to[0] in PARTS]
         above[word] += entry.above if meaning[0] == "n" else []

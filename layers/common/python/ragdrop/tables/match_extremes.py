@@ -34,7 +34,8 @@ class ExtremeMatcher(MeaningMatcher):
         repeats = [at for at in groups if table.columns[at].distinct < len(table.rows)]
         first = asked.first or 1
         behind = asked.words[asked.superlative_end : asked.superlative_end + 1]
-        is_noun = asked.superlative_end in self.found.used and asked.stems[asked.superlative_end] not in PAYS
+        is_noun = asked.superlative_end in self.found.used and "am" not in asked.words  # `am meisten Strom`: how much
+        is_noun = is_noun and asked.stems[asked.superlative_end] not in PAYS
         is_noun = (
             is_noun
             and not (behind and PARTICIPLE.fullmatch(behind[0]))
@@ -175,6 +176,8 @@ class ExtremeMatcher(MeaningMatcher):
         meant = meant or [
             at for name in self.asked.concepts for at in self.vocabulary.of_concept(name) if at in numeric
         ]
+        lasting = self.vocabulary.of_concept("duration") if "duration" in self.asked.concepts else []
+        meant = [at for at in meant if at in lasting] or meant
         if not meant and self.asked.wants == "how much":
             meant = [at for at in self.vocabulary.of_concept("money") if at in numeric]
         folded = [

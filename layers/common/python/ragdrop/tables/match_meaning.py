@@ -24,7 +24,7 @@ from ragdrop.tables.vocabulary import (
     german_root,
     number_of,
 )
-from ragdrop.tables.word_relations import has_opposite, relation, senses, sorts
+from ragdrop.tables.word_relations import has_opposite, relation, says_little, senses, sorts
 
 MAX_MEANT = 300  # distinct texts of a column whose meanings are compared
 MIN_COMPOUND = 8  # letters of a word of two
@@ -275,9 +275,12 @@ class MeaningMatcher(ConditionMatcher):
         is_ours = start == at - 1 and words[start] in _PRONOUNS
         subject = words[start + 1 : at] or is_ours
         counted = any(each.start == self.asked.fold_end for each in self.found.named) or words[:3] == _HOW_OFTEN
-        has_filter = any(each.keys is not None for _, options in self.found.filters for each in options)
-        has_filter &= counted and bool(self.asked.fold)
-        return bool(subject) and words[start - is_ours] in AUXILIARIES and has_filter
+        is_counted = counted and bool(self.asked.fold) and self._has_values()
+        return bool(subject) and words[start - is_ours] in AUXILIARIES and is_counted
+
+    def _has_values(self) -> bool:
+        """Whether cells of texts are a condition."""
+        return any(each.keys is not None for _, options in self.found.filters for each in options)
 
     def _is_state(self, at: int) -> bool:
         """Whether a column says yes or no, or one of few states."""
@@ -384,6 +387,9 @@ class MeaningMatcher(ConditionMatcher):
         if is_verb and self._ends_question(at):
             return True
         if self._is_money_word(at) or self._is_counted_row(at):
+            return True
+        moves = asked.wants != "when"  # who returns it does not say when it came
+        if is_verb and says_little(word, moves=moves) and asked.wants != "who" and self._has_values():
             return True
         if not is_verb or asked.wants in {"who", "when"}:
             return False

@@ -128,7 +128,9 @@ class TableWords:
 
     def _alike(self, word: str, other: str) -> bool:
         if self._is_german and len(other) >= MIN_PART:
-            base = german_root(re.sub(r"^ge(?=\w{4})|e?t$", "", word))  # `leitet` of `Leitung`, `geerntet` of `Ernte`
+            base = german_root(
+                re.sub(r"^ge(?=\w{4})|ier(?:t|en)$|e?t$", "", word)
+            )  # `leitet` of `Leitung`, `geerntet` of `Ernte`
             return word in other or (len(base) >= MIN_PART and other.startswith(base))
         longer, shorter = (other, word) if len(other) > len(word) else (word, other)
         return len(shorter) >= MIN_PART and longer.startswith(shorter) and len(longer) - len(shorter) <= 5

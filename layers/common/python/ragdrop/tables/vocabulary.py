@@ -18,7 +18,9 @@ IRREGULAR = {
     "lent": "lend", "given": "give", "brought": "bring", "sown": "sow", "built": "build", "sent": "send", "laid": "lay",
     "fed": "feed", "held": "hold", "kept": "keep", "left": "leave", "caught": "catch", "chosen": "choose",
     "loaves": "loaf", "shelves": "shelf", "avg": "average", "maximum": "max", "minimum": "min", "temperature": "temp",
-    "temperatures": "temp",
+    "temperatures": "temp", "saw": "see", "seen": "see", "taught": "teach", "sang": "sing", "sung": "sing",
+    "began": "begin", "begun": "begin", "broke": "break", "broken": "break", "drew": "draw", "spoke": "speak",
+    "stole": "steal", "stolen": "steal", "wore": "wear", "worn": "wear", "met": "meet", "found": "find",
 }  # fmt: skip
 
 

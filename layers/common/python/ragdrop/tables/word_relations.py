@@ -56,6 +56,7 @@ def _numbers(said: str) -> frozenset[int]:
     return frozenset(map(int, filter(None, said.split(","))))
 
 
+_SEEN, _MOVES = frozenset("KN"), frozenset("J")  # sorts of verbs: of perception and being, of motion
 PERSON = "o"  # the sort of nouns for people
 
 
@@ -66,7 +67,18 @@ def sorts(word: str) -> frozenset[str]:
     (True, False)
     """
     found = senses(word)
-    return frozenset(found[0][1:]) if found is not None and found[0].startswith("n") else frozenset()
+    return frozenset(filter(str.islower, found[0][1:])) if found and found[0].startswith("n") else frozenset()
+
+
+def says_little(verb: str, *, moves: bool) -> bool:
+    """Whether a verb says no more than that something was seen or was there, or *moves*, and has no opposite.
+
+    >>> says_little("spotted", moves=False), says_little("sailed", moves=True), says_little("repaired", moves=True)
+    (True, True, False)
+    """
+    found = senses(verb)
+    sort = _SEEN | _MOVES if moves else _SEEN
+    return found is not None and "!" not in found[0] and not sort.isdisjoint(found[0])
 
 
 def has_opposite(word: str) -> bool:
