@@ -4,9 +4,9 @@
 writes WordNet's licence, as its files begin with it.
 
 One line a word: the word, its commonest part of speech and what sorts of thing it names, the numbers of its meanings,
-the numbers of what they are kinds of.  A sort is a letter, from `a` for acts on in the order of WordNet's files of nouns,
-from `A` for verbs of the body on in that of its files of verbs; `!` says that a verb has an opposite.  A word is there if a text that WordNet counted has it, or another
-word for it three times.
+the numbers of what they are kinds of.  A sort is a letter, from `a` for acts on in the order of WordNet's files of
+nouns, from `A` for verbs of the body on in that of its files of verbs; `!` says that a verb has an opposite.  A word is
+there if a text that WordNet counted has it, or another word for it three times.
 """
 
 from __future__ import annotations

@@ -382,22 +382,24 @@ class MeaningMatcher(ConditionMatcher):
         word = asked.words[at]
         is_noun = at > 0 and asked.words[at - 1] in {"the", "a", "an", "my", "our", "to"}
         is_verb = not is_noun and found is not None and (found[0].startswith("v") or word.endswith(("ed", "ing")))
-        if is_verb and at < asked.superlative_end and self._is_object(asked.superlative_end, word):
+        if (is_verb and self._is_empty_verb(at, word)) or self._is_money_word(at) or self._is_counted_row(at):
             return True
-        if is_verb and self._ends_question(at):
+        return is_verb and asked.wants not in {"who", "when"} and at + 1 < len(asked.words) and self._leads(at)
+
+    def _is_empty_verb(self, at: int, word: str) -> bool:
+        """Whether a verb says no more than the columns that are named, or that something was there."""
+        asked = self.asked
+        if at < asked.superlative_end and self._is_object(asked.superlative_end, word):
             return True
-        if self._is_money_word(at) or self._is_counted_row(at):
+        moves = asked.wants != "when"  # when it is returned is not when it came
+        if says_little(word, moves=moves) and asked.wants != "who" and self._has_values():
             return True
-        moves = asked.wants != "when"  # who returns it does not say when it came
-        if is_verb and says_little(word, moves=moves) and asked.wants != "who" and self._has_values():
-            return True
-        if not is_verb or asked.wants in {"who", "when"}:
-            return False
-        if not has_opposite(word) and self._is_done_by(at):
-            return True
-        if at + 1 >= len(asked.words):
-            return False
-        place = at + 1
+        is_done = asked.wants not in {"who", "when"} and not has_opposite(word) and self._is_done_by(at)
+        return is_done or self._ends_question(at)
+
+    def _leads(self, at: int) -> bool:
+        """Whether a value, a bound or an open time stands behind a verb."""
+        asked, place = self.asked, at + 1
         while place < len(asked.words) - 1 and asked.words[place] in _OF:
             place += 1
         between = set(asked.words[at + 1 : place])

@@ -337,6 +337,9 @@ class _Matcher(ExtremeMatcher):
         if behind and not _WHOLE.isdisjoint(self.asked.words):
             numeric = numeric or [at for at in self.vocabulary.stocks() if at not in filtered]
         texts = [each.column for each in behind if self.table.columns[each.column].kind in {"text", "date"}]
+        end = self.asked.fold_end
+        if not numeric and end < len(self.asked.words) and unit_name(self.asked.words[end]) not in {"", "a", "day"}:
+            raise RefusedPlanError("unit")  # hours are not rows
         if self.asked.fold == "distinct":
             yield from (Plan("distinct", filters, column) for column in texts[:1] if column not in filtered)
         elif numeric:
@@ -391,6 +394,9 @@ class _Matcher(ExtremeMatcher):
             raise RefusedPlanError("no_column")
         if self._asks_clock():
             raise RefusedPlanError("no_column")
+        if filters and self._names_events(filters):
+            yield Plan("count", filters)
+            return
         for options in self._shown_first({each.column for each in filters}):
             adds = not self._is_worded() and all(is_additive(table, column) for column in options)
             fold: Operation = "sum" if adds else "list"
@@ -399,6 +405,13 @@ class _Matcher(ExtremeMatcher):
             if plans:
                 yield from plans
                 return
+
+    def _names_events(self, filters: Sequence[RowFilter]) -> bool:
+        """Whether nothing but rows is named, and they have no name but a day: `sessions in december` are counted."""
+        names = {each.column for each in self.found.named} - {each.column for each in filters}
+        rows = self.table.row_name if self.table.row_name is not None else self.table.label
+        is_many = self.asked.words[0].endswith(("s", "en")) and not (names or self._is_worded() or self._has_measure())
+        return is_many and rows is not None and self.table.columns[rows].kind == "date"
 
     def _asks_clock(self) -> bool:
         """Whether a time of day is asked for, and no column has any."""
