@@ -66,7 +66,8 @@ class MeaningMatcher(ConditionMatcher):
                 self._compound(at)
             elif senses(word) is not None:
                 is_asked = at > 0 and self.asked.words[at - 1] in WHICH  # `which movie` is a film, not any row
-                self._value_meant(at) or (is_asked and self._header_meant(at)) or self._rows_meant(at)
+                is_row = at == self.asked.superlative_end > 0  # `the dearest visit` is any row, not an inspection
+                (not is_row and self._value_meant(at)) or (is_asked and self._header_meant(at)) or self._rows_meant(at)
                 self._free(at, at + 1) and self._header_meant(at)
 
     def _result(self) -> None:

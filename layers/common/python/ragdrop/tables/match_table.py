@@ -239,6 +239,8 @@ class _Matcher(ExtremeMatcher):
         group = self._group()
         if group is not None:
             yield from self._grouped(filters, *group)
+        elif asked.fold != "mean" and asked.superlative is None and self._is_each():
+            raise RefusedPlanError("ambiguous")
         elif asked.fold == "share":
             yield from self._shares(filters)
         elif asked.superlative is not None:
@@ -255,6 +257,12 @@ class _Matcher(ExtremeMatcher):
             yield from (self._amount(filters, column) for column in self._measures())
         else:
             yield from self._lists(filters)
+
+    def _is_each(self) -> bool:
+        """Whether something is asked `per` what no column is of: `cost per person`."""
+        at = self.asked.group_at
+        is_header = any(each.start < (at or 0) < each.end for each in self.found.named)
+        return at is not None and self.asked.words[at - 1] in {"per", "pro", "je"} and not is_header
 
     def _shares(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
         """How many percent of the rows are what is said behind the verb; or of one column's sum another's is."""

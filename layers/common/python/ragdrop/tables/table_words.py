@@ -144,8 +144,8 @@ class TableWords:
     def stocks(self) -> list[int]:
         """The columns of how many there are; where there are several, not of how many there were, as `Sold`."""
         columns = self.of_concept("quantity")
-        kept = [at for at in columns if not says_verb(self.table.columns[at].name)]
-        return [at for at in kept if self.table.columns[at].kind == "number"]
+        present = [at for at in columns if not says_verb(self.table.columns[at].name)]
+        return [at for at in present if self.table.columns[at].kind == "number"]
 
     def _fits(self, name: str, at: int) -> bool:
         column, header = self.table.columns[at], self.headers[at]

@@ -78,7 +78,9 @@ def says_little(verb: str, *, moves: bool) -> bool:
     """
     found = senses(verb)
     sort = _SEEN | _MOVES if moves else _SEEN
-    return found is not None and "!" not in found[0] and not sort.isdisjoint(found[0])
+    if found is None or "!" in found[0]:
+        return False
+    return next(filter(str.isupper, found[0]), "") in sort  # of its commonest meaning
 
 
 def has_opposite(word: str) -> bool:
