@@ -60,6 +60,11 @@ Töpfern;Lang;8;06.01.2026;Atelier
 Excel;Thoma;12;03.02.2026;Raum 2
 Aquarell;Lang;6;10.02.2026;Atelier
 """
+DIVES = """dive,site,depth (m)
+1,Blue Hole,18
+2,Wreck,31
+3,Wreck,29
+"""
 
 
 def given(text: str, question: str) -> tuple[str | None, str]:
@@ -93,6 +98,8 @@ def given(text: str, question: str) -> tuple[str | None, str]:
         (LOANS, "Who has Ulysses?", "Hana"),
         (LOANS, "Which items came back in February?", "Emma"),
         (LOANS, "How many items were borrowed in January?", "2"),  # two dates: when rows began
+        (PLANTS, "Plants with a pot bigger than 14 cm", "Fern, Rose"),
+        (DIVES, "Dives deeper than 25 metres", "2, 3"),  # of `deepest`
         (RACE, "Who came third?", "Max Orr"),
         (RACE, "What was Max Orr's time?", "4 h 20 min 5 s"),  # a name, no superlative
         (COURSES, "Wer leitet den Kurs Excel?", "Thoma"),  # the verb of a header's noun

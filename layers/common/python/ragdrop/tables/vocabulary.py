@@ -245,6 +245,9 @@ COMPARATIVES = {
     "cooler": "temperature", "faster": "speed", "slower": "speed", "länger": "distance duration",
     "kürzer": "distance duration", "teurer": "money", "billiger": "money", "schwerer": "weight", "älter": "age",
 }  # fmt: skip
+_OF_EST = {word[:-3] + "er": said for word, said in SUPERLATIVES.items() if word.endswith("est") and said[1] != "date"}
+COMPARATIVES |= {word: concepts for word, (_, concepts) in _OF_EST.items() if concepts and word not in COMPARATIVES}
+LOWER |= {word for word, (least, _) in _OF_EST.items() if least}
 ALIASES = {
     "rota": "shift work duty schicht", "roster": "shift work duty", "dienstplan": "schicht dienst", "bug": "issue",
     "league": "game match", "result": "game match race", "fixture": "game match", "spielplan": "spiel",
@@ -312,7 +315,7 @@ _FILLERS = (
     "times who whose what "
     "which when "
     "where how long far old more most least other ist sind der die das den dem des ein eine einen einer im in "
-    "am an von vom für mit und oder hat habe hast haben hatte hatten mir mich "
+    "am an von vom für mit und oder bin bist hat habe hast haben hatte hatten mir mich "
     "uns wurde wurden wird werden wie viel viele welche welcher "
     "welches welchen wer wann wo zeige nenne alle es per by wir ich unser unsere mein meine gibt auf bei zu "
     "zum zur aus als sich man pro je nach number verein stored wohnen wohnt ging gehen geht "
