@@ -114,6 +114,20 @@ def test_an_answer_that_may_answer_another_question_is_shown_as_unsure() -> None
     assert HALF.least_answer <= perhaps.score < HALF.sure == perhaps.threshold
 
 
+def test_an_answer_whose_passages_hardly_lead_is_unsure(reading: ReadWorld) -> None:
+    reading.world.put("team/old.md", "The old pump has a red colour.")
+    reading.world.chat.reply = "The old pump has a red colour. [1]"
+    alone = reading.ask("Which colour has the old pump?").answers
+    reading.world.put("team/new.md", "The old pump has a colour.")
+
+    beside = reading.ask("Which colour has the old pump?").answers
+
+    assert alone.status == "yes"
+    assert alone.score is not None
+    assert beside.score is not None
+    assert beside.score < alone.score
+
+
 def test_a_reader_that_is_down_costs_the_verdict_and_says_so(reading: ReadWorld) -> None:
     reading.world.put("team/pump.md", "The pump is red.")
     reading.world.chat.reply = "The pump is red. [1]"

@@ -49,6 +49,9 @@ class AnswerScale:
         least_found: As `least`, for passages that a search alone takes for too far away.
         compared: Weights of the search's relevance and of the cosine of the nearest sentence in the order of the best
             passages, beside `answerable` and `relevance` as in `order`.
+        signs: Weights of whether the answer answers, of `answerable` and `relevance` of the best passage, each by its
+            log odds, and of its lead; last a constant.  Their sum is the log odds of a right answer.
+        sure_read: The least probability by `signs` of an answer that is said to answer; without passages it is `sure`.
     """
 
     order: tuple[float, float, float]
@@ -58,17 +61,21 @@ class AnswerScale:
     sure: float
     least_found: float = -0.3
     compared: tuple[float, float] = (0.4, 10.0)
+    signs: tuple[float, float, float, float, float] = (0.36, 1.4, -1.32, 0.26, -0.39)
+    sure_read: float = 0.6
 
 
 ANSWER_SCALE = AnswerScale((0.0, 0.63, 0.76), (0.78, -0.59), -0.79, 0.056, 0.37)
 """Fitted to the tuning half of the questions in users' own words: docs/evidence/quality.md.
 
 The weights of sentences put the right passage first for 305 of 500 questions over ten vaults that nothing was trained
-on, 276 without them, and for 55 of the 100 of the tuning half, 51 without.
+on, 276 without them, and for 55 of the 100 of the tuning half, 51 without.  `signs` were fitted to 26 vaults:
+docs/adr/0046-what-a-green-sign-needs.md.
 """
 Nearest = Callable[[str, Sequence[Sequence[str]], Deadline], list[float]]
 """Of each passage the highest cosine of the question and one of its sentences; raises DependencyError."""
 UNKNOWN = 0.02  # relevance of what stands beside a passage that matches
+NO_RIVAL, MOST_LEAD = 3.0, 6.0  # the lead of a passage where no other document was read; the highest that counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +101,13 @@ class ReadFound:
     def answers(self) -> bool:
         """Whether a passage may answer, as far as anybody knows."""
         return not self.passages or self.passages[0].worth >= self.least
+
+    @property
+    def lead(self) -> float:
+        """How far the rank of the best passage is above that of the best one of another document."""
+        best = self.passages[0]
+        others = (best.rank - each.rank for each in self.passages if each.hit.key != best.hit.key)
+        return min(next(others, NO_RIVAL), MOST_LEAD)
 
     def ordered(self, documents: Sequence[FoundDocument]) -> list[FoundDocument]:
         """*documents* with those first whose passages answer best; without a reading as they are."""
@@ -199,10 +213,13 @@ class ReadQuestion:
         rank = sum(map(mul, self._scale.order, odds))
         return ReadPassage(hit, reading, odds[2], rank, answers * odds[0] + relevant * min(odds[1], 0.0))
 
-    def verdict(self, question: str, answer: str, deadline: Deadline, *, about: str = "") -> AnswersQuestion:
+    def verdict(
+        self, question: str, answer: str, deadline: Deadline, *, about: str = "", read: ReadFound | None = None
+    ) -> AnswersQuestion:
         """Whether *answer*, a text without markers, answers *question*; `unchecked` where nothing can tell.
 
-        *about* is what stands over its evidence: a short answer needs it.
+        *about* is what stands over its evidence: a short answer needs it.  *read* are the passages that it comes from:
+        with them `yes` needs more than the answer alone.
         """
         if self._reader is None or not self.reads(question) or not is_english(answer):
             return AnswersQuestion()
@@ -216,7 +233,15 @@ class ReadQuestion:
         score, least, sure = reading.answerable, self._scale.least_answer, self._scale.sure
         if score < least:
             return AnswersQuestion("no", "reader", score, least)
+        if read is not None and read.passages:
+            score, sure = self._right(reading, read), self._scale.sure_read
         return AnswersQuestion("yes" if score >= sure else "unsure", None, score, sure)
+
+    def _right(self, reading: Reading, read: ReadFound) -> float:
+        """The probability that the answer of *reading* is right, by the passages that were read."""
+        best = read.passages[0].reading
+        odds = map(log_odds, (reading.answerable, best.answerable, best.relevance))
+        return 1.0 / (1.0 + math.exp(-sum(map(mul, self._scale.signs, (*odds, read.lead, 1.0)))))
 
 
 def asks_something(question: str) -> bool:

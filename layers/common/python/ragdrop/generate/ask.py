@@ -224,7 +224,7 @@ class Ask:
         if cited.reason is None:
             said = " ".join(claim.text for claim in cited.claims if claim.status != "missing")
             about = above(cited.citations[0].hit) if cited.citations else ""
-            verdict = self._read.verdict(question.query.text, said, deadline, about=about)
+            verdict = self._read.verdict(question.query.text, said, deadline, about=about, read=prepared.read)
         withheld = verdict.status == "no" and not question.answer_anyway
         reason = "insufficient_information" if withheld else cited.reason
         return Answer(
