@@ -134,7 +134,8 @@ class AnswersQuestion:
     """Whether an answer answers its question, which is another thing than whether it is true.
 
     `reason` is what it lacks (`no_number`, `no_name`, `repeats_question`), `reader` where the reader takes it for no
-    answer, or why nothing is known.  `score` is the reader's probability and `threshold` what it is compared with.
+    answer, or why nothing is known.  `score` is a probability and `threshold` what it is compared with: `no` is by the
+    reader's of the answer alone, `yes` and `unsure` by those of the passages too, where these were read.
     """
 
     status: Literal["yes", "unsure", "no", "unchecked"] = "unchecked"
