@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -18,11 +18,14 @@ HR, ENG = (Caller("acme", "reader", credential="k1", groups=(group,)) for group 
 
 
 class UntaggedStore(MemoryObjectStore):
-    """A bucket whose tags cannot be read while `refuses` is set."""
+    """A bucket whose tags cannot be read while `refuses` is set; before each reading it calls `before`."""
 
     refuses: ObjectStoreError | None = None
+    before: Callable[[], object] | None = None
 
     def tags(self, key: str, *, version_id: str | None = None) -> object:  # type: ignore[override]
+        if self.before is not None:
+            self.before()
         if self.refuses is not None:
             raise self.refuses
         return super().tags(key, version_id=version_id)
@@ -112,6 +115,22 @@ def test_tags_that_may_not_be_read_deny_until_they_are(world: World, caplog: pyt
     world.documents.refuses = None
     world.changed("team/a.md")
     assert reads(world, HR, "team/a.md")
+
+
+def test_a_version_that_is_removed_before_its_tags_are_read_hides_no_other(world: World) -> None:
+    key = world.key("team/a.md")
+    world.put("team/a.md", "The pump.")
+    newest = world.documents.put(key.s3_key, b"The other pump.", media_type="text/markdown").version_id
+    seen: list[bool] = []
+
+    def undo() -> None:
+        seen.append(reads(world, HR, "team/a.md"))
+        world.documents.remove_version(key.s3_key, newest or "")
+
+    world.documents.before = undo
+    world.changed("team/a.md")
+
+    assert (len(seen) > 1, all(seen)) == (True, True)
 
 
 def test_doctor_names_vaults_with_documents_whose_tags_cannot_be_read(world: World) -> None:

@@ -111,6 +111,8 @@ class ReconcileKey:
         if found is None or current is None:
             return self._remove(case, head)
         tag = self._tag(case, found)
+        if tag == UNREAD_TAGS and self._is_replaced(case.key, current):
+            return AGAIN  # a version that was removed meanwhile says nothing of who may read the others
         if head is not None and self._is_retagged(case, head, found, tag):
             return AGAIN  # whoever writes a tag reads it again: so the last write is of what stands there
         if head is not None and action is Action.GO_LIVE:
@@ -169,8 +171,7 @@ class ReconcileKey:
     ) -> Work | _Again | None:
         """Claim a revision and begin it; again where another worker was faster, or the object changed meanwhile."""
         claimed = self.registry.claim(case.key, head, claim)
-        now = None if claimed is None else self._look(case.key)
-        if claimed is None or now is None or now.versions != current.versions:
+        if claimed is None or self._is_replaced(case.key, current):
             return AGAIN  # a change between the look and the claim is seen by no other claim
         try:
             return self._begin(case, claimed, found, first=head is None)
@@ -205,6 +206,10 @@ class ReconcileKey:
         # a key that is too long may leave no room for the suffix
         sidecar = self.documents.head(key.s3_key + SIDECAR_SUFFIX) if key.problem is None else None
         return CurrentVersions(document, sidecar)
+
+    def _is_replaced(self, key: DocumentKey, current: CurrentVersions) -> bool:
+        now = self._look(key)
+        return now is None or now.versions != current.versions
 
     def _first_due(
         self, case: _Case, current: CurrentVersions, head: Head | None
