@@ -143,6 +143,11 @@ ROWS = (
         "POST /v1/responses", OWN, (200, 200, 200, 200, 404), "/v1/responses", {"model": "vault:team", "input": "plan"}
     ),
     Row("POST /v1/responses", ANOTHERS, (404,) * 5, "/v1/responses", {"model": "vault:theirs", "input": "plan"}),
+    Row("GET /v1/vector_stores", "every vault it may see", (200,) * 5, "/v1/vector_stores"),
+    Row(f"GET {STORE}", OWN, (200, 200, 200, 200, 404), "/v1/vector_stores/team"),
+    Row(f"GET {STORE}", ANOTHERS, (404,) * 5, f"/v1/vector_stores/{THEIRS}"),
+    Row(f"GET {STORE}/files", OWN, (200, 200, 200, 200, 404), "/v1/vector_stores/team/files"),
+    Row(f"GET {STORE}/files", ANOTHERS, (404,) * 5, f"/v1/vector_stores/{THEIRS}/files"),
     Row(f"POST {STORE}/search", OWN, (200, 200, 200, 200, 404), "/v1/vector_stores/team/search", {"query": "plan"}),
     Row(f"POST {STORE}/search", ANOTHERS, (404,) * 5, f"/v1/vector_stores/{THEIRS}/search", {"query": "plan"}),
     Row(

@@ -119,6 +119,9 @@ RULED = (
     _alike("GET /v1/models/{model}", path="/v1/models/vault:team"),
     _alike("POST /v1/embeddings", body={"input": "pump"}),
     _read("POST /v1/responses", "the answer", "/v1/responses", body={"model": "vault:team", "input": "pump"}),
+    _read("GET /v1/vector_stores", "its vaults", "/v1/vector_stores", shows=False),
+    _read(f"GET {STORE}", "its counts", "/v1/vector_stores/team", shows=False),
+    _read(f"GET {STORE}/files", "the list", "/v1/vector_stores/team/files", shows=False),
     _read(f"POST {STORE}/search", "its passages", "/v1/vector_stores/team/search", body={"query": "pump"}),
     _read(
         f"GET {STORE}/files/{{file}}",

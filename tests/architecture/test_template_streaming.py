@@ -7,7 +7,7 @@ import os
 from tests.architecture.cloudformation import REPOSITORY, Resource, of_type
 
 STREAMED = ("/ask", "/v1/{proxy+}", "/retrieveAndGenerate", "/retrieveAndGenerateStream")
-STORED = ("/v1/files", "/v1/vector_stores/{proxy+}")
+STORED = ("/v1/files", "/v1/vector_stores", "/v1/vector_stores/{proxy+}")
 METHODS = {"get", "post", "put", "patch", "delete", "head", "options"}
 INTEGRATION = "x-amazon-apigateway-integration"
 

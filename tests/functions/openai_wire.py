@@ -20,10 +20,12 @@ class Gateway(httpx2.BaseTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         event: dict[str, Any] = self._deployment.event("ask")
-        path = request.url.path
+        path, query = request.url.path, dict(request.url.params)
         event |= {
             "path": path,
             "httpMethod": request.method,
+            "queryStringParameters": query or None,
+            "multiValueQueryStringParameters": {name: [value] for name, value in query.items()} or None,
             "body": base64.b64encode(request.read()).decode() or None,
             "isBase64Encoded": True,
             "headers": dict(request.headers),

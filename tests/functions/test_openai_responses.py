@@ -315,3 +315,47 @@ def test_a_file_over_the_limit_is_refused_with_the_limit(client: OpenAI) -> None
         client.files.create(file=("big.txt", b"a" * (4 * 1024 * 1024 + 1), "text/plain"), purpose="assistants")
 
     assert (caught.value.status_code, body_of(caught)["code"]) == (413, "DOCUMENT_TOO_LARGE")
+
+
+def test_vector_stores_are_listed_by_name_in_pages_that_the_client_turns(client: OpenAI) -> None:
+    stores = list(client.vector_stores.list(limit=1))
+
+    assert [(each.id, each.name, each.status) for each in stores] == [
+        ("handbook", "handbook", "completed"),
+        ("runbooks", "runbooks", "completed"),
+    ]
+    assert client.vector_stores.list(limit=1).has_more
+    assert not client.vector_stores.list(after="handbook").has_more
+
+
+def test_a_vector_store_counts_its_files(client: OpenAI, deployment: Deployment) -> None:
+    deployment.put_object("demo/handbook/empty.md", "\n")
+
+    for store in ("handbook", knowledge_base_id("handbook")):
+        found = client.vector_stores.retrieve(store)
+
+        assert (found.id, found.last_active_at > 0) == ("handbook", True)
+        counts = found.file_counts
+        assert (counts.completed, counts.failed, counts.in_progress, counts.total) == (1, 1, 0, 2)
+    with pytest.raises(openai.NotFoundError):
+        client.vector_stores.retrieve("nowhere")
+
+
+def test_files_of_a_vector_store_are_listed_by_path_and_status(client: OpenAI, deployment: Deployment) -> None:
+    deployment.put_object("demo/handbook/fan.md", "# Fan")
+    deployment.put_object("demo/handbook/empty.md", "\n")
+
+    def listed(**asked: Any) -> list[str]:
+        return [each.id for each in client.vector_stores.files.list("handbook", **asked)]
+
+    empty, fan, pump = map(file_id, ("empty.md", "fan.md", "pump.md"))
+    assert listed() == listed(limit=1) == [empty, fan, pump]
+    assert listed(filter="completed", limit=1) == [fan, pump]
+    assert listed(filter="failed", after=empty) == listed(filter="cancelled") == []
+    assert client.vector_stores.files.list("handbook", filter="failed").data[0].last_error is not None
+
+
+def test_the_order_of_a_list_is_ignored_and_named(client: OpenAI) -> None:
+    raw = client.vector_stores.with_raw_response.list(order="asc", before="runbooks")
+
+    assert raw.headers["x-ragdrop-ignored"] == "order, before"

@@ -120,7 +120,12 @@ def query_api(app: App) -> FastAPI:
                 receipts_router(lambda: app.generate.store_receipts, reader, admin),
                 threads_router(lambda: app.generate.threads, reader),
                 vector_stores_router(
-                    lambda: app.query.search, lambda: app.documents.document_service, bases, reader, writer
+                    lambda: app.query.search,
+                    lambda: app.documents.document_service,
+                    lambda: app.operate.read_vaults,
+                    bases,
+                    reader,
+                    writer,
                 ),
                 retrieve_router(lambda: app.query.search, lambda: _scores(app), bases, reader),
                 stages_router(lambda: app.past.stages, reader, writer),

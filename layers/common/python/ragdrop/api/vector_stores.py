@@ -1,11 +1,11 @@
-"""Vaults as vector stores of the OpenAI protocol: search them, and put files into them."""
+"""Vaults as vector stores of the OpenAI protocol: list and search them, and put files into them."""
 
 import datetime
 import json
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, File, Form, Path, Request, Response, UploadFile
+from fastapi import APIRouter, Depends, File, Form, Path, Query, Request, Response, UploadFile
 
 from ragdrop.api.edge import Authenticate, RequestDeadline
 from ragdrop.api.knowledge_bases import KnowledgeBases, passages_of, retrieved
@@ -28,23 +28,75 @@ from ragdrop.domain.history import STAGE
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.retrieval import FoundChunk
 from ragdrop.domain.tenants import Caller
+from ragdrop.operate.stats import ReadVaults, VaultFigures
 from ragdrop.query.understand import MAX_LIMIT
 
 FILES_VAULT = "files"  # where a file waits until it is put into a vector store
 UPLOADED = "uploaded"  # the stage that it waits in, which nobody promotes: so no question finds it
 STATES = {Status.INDEXED: "completed", Status.FAILED: "failed"}
+FILTERS = {"completed": Status.INDEXED, "failed": Status.FAILED, "in_progress": Status.PENDING}
+UNREAD = ("order", "before")  # parameters of a list, which goes forward by name
+FileState = Literal["in_progress", "completed", "failed", "cancelled"]
+PageSize = Annotated[int, Query(ge=1, le=100, description="Results of a page.")]
 StoreId = Annotated[str, Path(max_length=200, description="A vault's name, or its id as `GET /vaults` lists it.")]
 
 
 def vector_stores_router(
     search: SearchPart,
     keep: Callable[[], DocumentService],
+    vaults: Callable[[], ReadVaults],
     bases: KnowledgeBases,
     reader: Authenticate,
     writer: Authenticate,
 ) -> APIRouter:
     """The routes over use cases that are made at the first request."""
     router = APIRouter(prefix="/v1", tags=["openai"])
+
+    @router.get("/vector_stores", summary="List vector stores")
+    def get_stores(
+        who: Annotated[Caller, Depends(reader)],
+        request: Request,
+        response: Response,
+        after: Annotated[str, Query(max_length=63, description="The last id of the page before.")] = "",
+        limit: PageSize = 20,
+    ) -> dict[str, Any]:
+        """The vaults that the key may read, by name."""
+        response.headers.update(_unread(request))
+        found = vaults()(who, after=after, limit=limit + 1)
+        return _page([_store(each) for each in found[:limit]], has_more=len(found) > limit)
+
+    @router.get("/vector_stores/{vector_store_id}", summary="Read a vector store")
+    def get_store(vector_store_id: StoreId, who: Annotated[Caller, Depends(reader)]) -> dict[str, Any]:
+        """A vault, with its documents by status."""
+        [found] = vaults()(who, only=bases.vault(who, vector_store_id, field="vector_store_id"))
+        return _store(found)
+
+    @router.get("/vector_stores/{vector_store_id}/files", summary="List the files of a vector store")
+    def get_store_files(
+        vector_store_id: StoreId,
+        who: Annotated[Caller, Depends(reader)],
+        request: Request,
+        response: Response,
+        after: Annotated[str, Query(max_length=MAX_FILE_ID, description="The last id of the page before.")] = "",
+        limit: PageSize = 20,
+        filter: Annotated[FileState | None, Query(description="Only files of this status.")] = None,  # noqa: A002
+    ) -> dict[str, Any]:
+        """The documents of a vault that the key may read, by path, without their attributes and sizes."""
+        vault = bases.vault(who, vector_store_id, field="vector_store_id")
+        response.headers.update(_unread(request))
+        if filter == "cancelled":  # nothing is
+            return _page([], has_more=False)
+        page = keep().page(
+            who,
+            vault=vault,
+            prefix="",
+            status=FILTERS[filter] if filter else None,
+            cursor=None,
+            limit=limit,
+            after=f"{vault}/{path_of_file(after)}" if after else "",
+        )
+        files = [_store_file(vector_store_id, KnownDocument(head, None, head.status), None) for head in page.heads]
+        return _page(files, has_more=page.cursor is not None)
 
     @router.post("/vector_stores/{vector_store_id}/search", summary="Search a vector store")
     def post_store_search(
@@ -119,6 +171,37 @@ def vector_stores_router(
         return _store_file(vector_store_id, found, dict(found.detail.facts.attributes) if found.detail else None)
 
     return router
+
+
+def _unread(request: Request) -> dict[str, str]:
+    """The header that names parameters of a list that are not read."""
+    names = [name for name in UNREAD if name in request.query_params]
+    return {IGNORED_HEADER: ", ".join(names)} if names else {}
+
+
+def _page(data: Sequence[dict[str, Any]], *, has_more: bool) -> dict[str, Any]:
+    """A page of a list, by whose last id the client asks for the next one."""
+    first, last = (data[0]["id"], data[-1]["id"]) if data else (None, None)
+    return {"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": has_more}
+
+
+def _store(found: VaultFigures) -> dict[str, Any]:
+    """A vault, whose name is its id; nothing says when it began, and its bytes are not counted."""
+    counts = dict.fromkeys((*FILTERS, "cancelled"), 0)
+    for status, number in found.documents.items():
+        counts[STATES.get(Status(status), "in_progress")] += number
+    changed = found.last_change and int(datetime.datetime.fromisoformat(found.last_change).timestamp())
+    return {
+        "id": found.name,
+        "object": "vector_store",
+        "name": found.name,
+        "created_at": 0,
+        "last_active_at": changed,
+        "status": "in_progress" if counts["in_progress"] else "completed",
+        "usage_bytes": 0,
+        "file_counts": {**counts, "total": sum(counts.values())},
+        "metadata": {},
+    }
 
 
 async def _ignored_parts(request: Request) -> dict[str, str]:

@@ -292,8 +292,11 @@ class DocumentService:
         limit: int,
         filters: DetailFilters | None = None,
         groups: Sequence[str] | None = None,
+        after: str = "",
     ) -> Page:
         """One page of the caller's documents by vault and path; with *groups* those that a reader of these would see.
+
+        Without a *cursor* it starts behind the vault and path *after*.
 
         Raises ForbiddenError: there are *groups*, and the caller is no admin.
 
@@ -303,7 +306,11 @@ class DocumentService:
         if vault is not None and not caller.may_see(vault):
             return Page([], None)
         limit = min(limit, MAX_FILTERED) if filters else limit
-        read = partial(self.registry.page, caller.tenant, vault=vault, prefix=prefix, status=status)
+        listed = partial(self.registry.page, caller.tenant, vault=vault, prefix=prefix, status=status)
+
+        def read(*, cursor: str | None, limit: int) -> Page:
+            return listed(cursor=cursor, limit=limit, after="" if cursor else after)
+
         found = self.permissions.page(caller, read, cursor, limit)
         visible = found.heads
         if filters:

@@ -99,15 +99,18 @@ class ReadVaults:
     registry: Registry
     permissions: Permissions
 
-    def __call__(self, caller: Caller, *, after: str, limit: int) -> list[VaultFigures]:
-        """Up to *limit* vaults by name, behind *after*, with what *caller* may read of them.
+    def __call__(
+        self, caller: Caller, *, after: str = "", limit: int = 1, only: str | None = None
+    ) -> list[VaultFigures]:
+        """Up to *limit* vaults by name, behind *after* or the *only* one, with what *caller* may read of them.
 
         Raises DatabaseError: the registry did not answer.
         """
         tenant = self.directory.tenant(caller.tenant)
         if tenant is None:
             return []
-        names = [name for name in visible_vaults(tenant.vaults, caller.vaults) if name > after][:limit]
+        seen_vaults = visible_vaults(tenant.vaults, caller.vaults)
+        names = [name for name in seen_vaults if name > after and only in {None, name}][:limit]
         left = MAX_HEADS
         found = []
         for name in names:
