@@ -105,6 +105,7 @@ def query_api(app: App) -> FastAPI:
                     lambda: app.documents.retry_documents,
                     lambda: app.documents.purge_documents,
                     lambda: app.documents.write_once,
+                    lambda: app.past.record,
                     reader,
                     writer,
                 ),

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from itertools import chain
+from itertools import chain, islice
 from typing import Literal, Protocol
 
 from ragdrop.domain.deadlines import Deadline, rfc3339
-from ragdrop.domain.documents import MAX_DELETED, MAX_DELETED_SHARE, Head, Status, is_mass_delete
+from ragdrop.domain.documents import MAX_DELETED, MAX_DELETED_SHARE, Head, Page, Status, is_mass_delete
 from ragdrop.domain.history import (
     RESTORED_FROM,
     STAGE,
@@ -17,6 +17,7 @@ from ragdrop.domain.history import (
     LiveChange,
     Then,
     first_id,
+    head_then,
     milliseconds,
     moment,
     moment_of_change,
@@ -28,7 +29,8 @@ from ragdrop.errors import DocumentNotFoundError, InvalidParamsError
 from ragdrop.ingest.revision_store import RevisionStore
 from ragdrop.ports.object_store import ObjectStore
 from ragdrop.ports.registry import Registry, head_pages
-from ragdrop.tenants.permissions import Permissions
+from ragdrop.query.understand import visible_vaults
+from ragdrop.tenants.permissions import MAX_BATCH, TIMEOUT_S, Permissions
 
 PAGE = 1_000  # changes, or heads, of one read
 MAX_PASSAGES = 20  # shown of each kind
@@ -168,6 +170,56 @@ class DocumentHistory:
             if visible or len(found) <= limit:
                 return Changes(visible, visible[-1].id if visible else last, len(found) > limit)
             after, before = (after, shown[-1].id) if newest_first else (shown[-1].id, None)
+
+    def documents(
+        self, caller: Caller, as_of: str, *, vault: str | None, prefix: str, cursor: str | None, limit: int
+    ) -> Page:
+        """One page of the documents that answered at the time *as_of*, by vault and path, as they were then.
+
+        Left out are settings files, what was purged since, and what the caller may not read now.
+
+        Raises InvalidParamsError: *as_of* is no time within the retention.
+        """
+        at_ms = moment(as_of, now_s=self._clock())
+        tenant = self._registry.tenant(caller.tenant)
+        vaults = visible_vaults(tenant.vaults if tenant is not None else (), caller.vaults)
+        vaults = tuple(each for each in vaults if vault in {None, each})
+        pages = (change_pages(self._registry, caller.tenant, each, after=first_id(at_ms + 1)) for each in vaults)
+        then = state_before(chain.from_iterable(chain.from_iterable(pages)))
+        then = {key: each for key, each in then.items() if key.path.startswith(prefix)}
+
+        def read(*, cursor: str | None, limit: int) -> Page:
+            after = cursor or ""
+            found: list[Head] = []
+            while True:
+                page = self._registry.page(
+                    caller.tenant, vault=vault, prefix=prefix, status=None, cursor=None, limit=limit, after=after
+                )
+                last = page.heads[-1].key.vault_path if page.cursor else None
+                changed = [key for key in then if key.vault_path > after and (last is None or key.vault_path <= last)]
+                heads = [head for head in page.heads if head.live_revision is not None and head.key not in then]
+                found += (
+                    replace(head, status=Status.INDEXED, error=None) for head in heads if not head.key.is_settings
+                )
+                found += islice(self._heads_then({key: then[key].revision for key in sorted(changed)}), limit + 1)
+                found.sort(key=lambda head: head.key.vault_path)
+                if len(found) > limit or (last is not None and len(found) == limit):
+                    return Page(found[:limit], found[limit - 1].key.vault_path)
+                if last is None:
+                    return Page(found, None)
+                after = last
+
+        return self._permissions.page(caller, read, cursor, limit) if vaults else Page([], None)
+
+    def _heads_then(self, revisions: Mapping[DocumentKey, int | None]) -> Iterator[Head]:
+        """The heads of documents with the revisions that counted, in order, without those that were purged since."""
+        counted = [(key, revision) for key, revision in revisions.items() if revision is not None]
+        for first in range(0, len(counted), MAX_BATCH):
+            within, batch = Deadline.after(TIMEOUT_S), counted[first : first + MAX_BATCH]
+            heads = self._registry.heads([key for key, _ in batch], within).found
+            for detail in sorted(self._registry.details(batch, within), key=lambda detail: detail.key):
+                if detail.key in heads:
+                    yield replace(head_then(heads[detail.key], detail), updated_at=detail.facts.indexed_at)
 
     def _unrecorded(self, head: Head, listed: list[DocumentVersion]) -> list[DocumentVersion]:
         """What the head says and no change does: a version under way, and one from before changes were recorded."""

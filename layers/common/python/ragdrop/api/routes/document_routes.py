@@ -49,11 +49,12 @@ from ragdrop.documents.originals import LINK_S, ReadOriginals
 from ragdrop.documents.purge import PurgeDocuments
 from ragdrop.documents.service import FORM_EXPIRES_S, DocumentService, RetryDocuments, WriteOnce
 from ragdrop.domain.deadlines import rfc3339
-from ragdrop.domain.documents import ContentType, DetailFilters, Status, in_lower_case
+from ragdrop.domain.documents import ContentType, DetailFilters, Page, Status, in_lower_case
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import ForbiddenError, InvalidParamsError, did_you_mean
 from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
+from ragdrop.past.record import DocumentHistory
 from ragdrop.tables.answer_tables import answer_from_tables
 
 ATTRIBUTE = "attributes."
@@ -89,6 +90,9 @@ class ListParameters(BaseModel):
     as_groups: Annotated[
         str | None,
         Field(max_length=8_000, description="Role admin: what a reader of these groups would see; commas between."),
+    ] = None
+    as_of: Annotated[
+        str | None, Field(max_length=60, description="RFC 3339: what answered then; with `vault` and `prefix` alone.")
     ] = None
     cursor: Annotated[str | None, Field(max_length=4_000)] = None
     limit: Annotated[int, Field(ge=1, le=1_000)] = 100
@@ -136,6 +140,7 @@ def documents_router(
     retry: Callable[[], RetryDocuments],
     purge: Callable[[], PurgeDocuments],
     once: Callable[[], WriteOnce],
+    history: Callable[[], DocumentHistory],
     reader: Authenticate,
     writer: Authenticate,
 ) -> APIRouter:
@@ -151,7 +156,7 @@ def documents_router(
         return DocumentWrite(request, response, who, once, idempotency_key)
 
     _add_originals(router, keep, originals, reader)
-    _add_reading(router, keep, reader)
+    _add_reading(router, keep, history, reader)
     _add_writing(router, keep, retry, writer, write_of)
     _add_deleting(router, keep, purge, write_of)
     return router
@@ -215,7 +220,9 @@ def _add_originals(
         return tables_shape(key, tables, request.state.request_id, given, is_asked=query is not None, rows=shown)
 
 
-def _add_reading(router: APIRouter, keep: Callable[[], DocumentService], reader: Authenticate) -> None:
+def _add_reading(
+    router: APIRouter, keep: Callable[[], DocumentService], history: Callable[[], DocumentHistory], reader: Authenticate
+) -> None:
     @router.get("/documents", summary="List documents")
     def list_documents(
         request: Request, who: Annotated[Caller, Depends(reader)], asked: Annotated[ListParameters, Query()]
@@ -223,11 +230,18 @@ def _add_reading(router: APIRouter, keep: Callable[[], DocumentService], reader:
         """The tenant's documents by vault and path; without `status` all but the deleted.
 
         What only details hold (`content_type` to `session_id`, `attributes.NAME`, `outdated` to `broken_links`): a
-        page then looks at up to 100 documents and may hold fewer, or none, while `cursor` continues.
+        page then looks at up to 100 documents and may hold fewer, or none, while `cursor` continues.  With `as_of`
+        those that answered at that moment of the last 30 days, as they were then and without settings files.
         """
         given = {name: value for name, value in request.query_params.items() if name.startswith(ATTRIBUTE)}
         _only(request, {*ListParameters.model_fields, *given})
         attributes = {name.removeprefix(ATTRIBUTE): value for name, value in given.items()}
+        if asked.as_of is not None:
+            _only(request, {"as_of", "vault", "prefix", "cursor", "limit"})
+            page = history().documents(
+                who, asked.as_of, vault=asked.vault, prefix=asked.prefix, cursor=asked.cursor, limit=asked.limit
+            )
+            return _page_shape(page, request.state.request_id)
         return list_of(keep(), who, asked, attributes, request.state.request_id)
 
     @router.get(
@@ -381,6 +395,10 @@ def list_of(
         filters=asked.filters(who.tenant, attributes),
         groups=None if asked.as_groups is None else asked.as_groups.replace(",", " ").split(),
     )
+    return _page_shape(page, request_id)
+
+
+def _page_shape(page: Page, request_id: str) -> DocumentList:
     return DocumentList(request_id=request_id, documents=[listed(head) for head in page.heads], cursor=page.cursor)
 
 
