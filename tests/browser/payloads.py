@@ -59,5 +59,10 @@ PAYLOADS: tuple[str, ...] = (
     f"${{{RUN}}}",
     f"\u202e<img src=x onerror={RUN}>\u2066",
     f"<template><script>{RUN}</script></template>",
+    f"<img src=x:x srcset=x onerror={RUN}>",
+    f"<dialog open onanimationstart={RUN}><button popovertarget=x>x</button></dialog>",
+    f"<x contenteditable onbeforeinput={RUN} tabindex=0 style=display:block>x</x>",
+    f"<svg><use href='data:image/svg+xml,<svg id=x onload={RUN}></svg>#x'></use></svg>",
+    f"<a href='#' ping='javascript:{RUN}' onpointerenter={RUN}>x</a>",
     f"<noscript><p title='</noscript><img src=x onerror={RUN}>'>",
 )

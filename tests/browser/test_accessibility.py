@@ -30,6 +30,7 @@ def theme(request: pytest.FixtureRequest) -> str:
     [
         "",
         "#/documents",
+        "#/documents?as_of=2027-01-14",
         "#/documents/team/valve.md",
         "#/versions/team/valve.md",
         "#/changes?vault=team",

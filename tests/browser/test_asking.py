@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
@@ -11,6 +12,7 @@ from pages.browser import sign_in
 from ragdrop.errors import GenerationError
 from tests.browser.chromium import opened
 from tests.browser.conftest import Opener, ask, evidence_of
+from tests.browser.test_accessibility import violations
 from tests.world import World
 
 SENTENCE = "The pump's code is QX-5521."
@@ -280,8 +282,70 @@ def test_a_question_can_be_asked_of_a_day_in_the_past(world: World, open_page: O
     page.get_by_label("As the documents were on").fill("2020-01-31")
     page.locator("[data-filters]").click()
 
-    expect(page.locator("[data-filters]")).to_contain_text("as of 2020-01-31")
+    expect(page.locator("[data-filters]")).to_contain_text("as of 31 Jan 2020")
     with page.expect_request("**/ask") as asked:
         page.locator("[data-question]").fill("Which code does the pump have?")
         page.locator("[data-question]").press("Enter")
     assert json.loads(asked.value.post_data or "{}")["as_of"].startswith("2020-01-31T")
+
+
+def test_on_a_phone_the_evidence_is_a_sheet_over_the_answer(world: World, open_page: Opener) -> None:
+    page = open_page(width=390)
+    ask(page, "Which code does the pump have?")
+    page.locator("[data-answer] [data-mark]").first.click()
+    page.locator("[data-evidence] mark[data-quote]").wait_for()
+
+    box = page.locator("[data-evidence]").bounding_box()
+    assert box is not None
+    assert (box["x"], box["width"], round(box["y"] + box["height"])) == (0, 390, 900)
+    assert box["y"] >= 0.25 * 900
+    mark = page.locator("[data-answer] [data-mark]").first.bounding_box()
+    assert mark is not None
+    assert 0 <= mark["y"] < box["y"]
+    assert violations(page) == []
+
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-evidence]")).to_be_hidden()
+    assert page.evaluate("document.activeElement.hasAttribute('data-mark')")
+
+
+SHIFTS = """() => {
+  window.shifts = 0;
+  const count = (list) => {
+    for (const each of list.getEntries()) if (!each.hadRecentInput) window.shifts += each.value;
+  };
+  new PerformanceObserver(count).observe({ type: "layout-shift" });
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 1_280])
+def test_nothing_jumps_while_an_answer_arrives(world: World, open_page: Opener, width: int) -> None:
+    said = " ".join(["The pump's code is QX-5521 [1]."] * 12)
+
+    def later(messages: object) -> str:
+        del messages
+        time.sleep(0.8)  # what follows a key within half a second counts as asked for
+        return said
+
+    world.chat.reply = later
+    page = open_page(width=width)
+    page.evaluate(SHIFTS)
+
+    ask(page, "Which code does the pump have?")
+    page.wait_for_timeout(200)
+
+    assert page.evaluate("window.shifts") < 0.1  # the limit of "good" in Core Web Vitals
+
+
+def test_a_printed_answer_has_its_footnotes_and_no_controls(world: World, open_page: Opener) -> None:
+    page = open_page()
+    ask(page, "Which code does the pump have?")
+    page.locator("[data-answer] [data-mark]").first.click()
+    page.locator("[data-evidence] mark[data-quote]").wait_for()
+
+    page.emulate_media(media="print")
+
+    assert "team/pump.md" in page.locator(".print-only").inner_text()
+    expect(page.locator("[data-answer]")).to_be_visible()
+    for hidden in (".header", ".composer", "[data-evidence]", "[data-copy]"):
+        expect(page.locator(hidden).first).to_be_hidden()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
 import pytest
@@ -22,7 +22,7 @@ FOREIGN = (
 
 
 def test_there_are_many_different_payloads() -> None:
-    assert len(set(PAYLOADS)) >= 40
+    assert len(set(PAYLOADS)) >= 60
 
 
 def unharmed(page: Page) -> None:
@@ -58,6 +58,14 @@ def test_lists_show_titles_and_names_as_text(hostile: World, open_page: Opener) 
     unharmed(page)
 
     page.goto(page.url.partition("#")[0] + "#/documents?vault=names")
+    page.get_by_text(PAYLOADS[0].replace("/", "\u2215")).first.wait_for()
+    unharmed(page)
+
+    then = datetime.fromtimestamp(hostile.now_s, UTC)
+    page.clock.set_fixed_time(then + timedelta(days=1))
+    hostile.now_s += 86_400
+    page.goto(page.url.partition("#")[0] + f"#/documents?vault=names&as_of={then.date()}")
+    page.locator("p[data-then]").wait_for()
     page.get_by_text(PAYLOADS[0].replace("/", "\u2215")).first.wait_for()
     unharmed(page)
 

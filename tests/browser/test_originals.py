@@ -53,6 +53,25 @@ def test_the_words_of_a_citation_are_marked_on_the_page_of_the_pdf(world: World,
     assert page.locator("[data-evidence] img").get_attribute("alt") == "Page 2 of 2 of manual.pdf"
 
 
+def test_a_pdf_whose_name_does_not_say_so_is_drawn_with_its_marks(world: World, open_page: Opener) -> None:
+    body = pdf(["Nothing of it."], ["The valve of tank nine opens at 7 bar."])
+    world.put("team/manual", body)
+    world.put("team/manual.2027", body)
+    quote = "tank nine opens"
+    start = world.app.documents.document_service.text(world.caller, world.key("team/manual")).index(quote)
+    page = open_page(f"#/documents/team/manual?span={start}-{start + len(quote)}")
+
+    assert shown_under(page, body, 2) == letters(quote)
+    with page.expect_response("**/manual/original") as link:
+        page.locator("[data-open-file]").click()
+    assert (link.value.json()["media_type"], link.value.json()["is_shown"]) == ("application/pdf", True)
+    world.chat.reply = "The valve of tank nine opens at 7 bar [1]."
+    page.goto(page.url.partition("#")[0] + "#/")
+    ask(page, "When does the valve of tank nine open?")
+    page.locator("[data-answer] [data-mark]").first.click()
+    page.locator("[data-evidence] img[data-drawn]").wait_for()
+
+
 def test_a_span_in_two_columns_is_marked_in_the_document(world: World, open_page: Opener) -> None:
     body = pdf_of(placed(COLUMNS))
     world.put("team/columns.pdf", body)

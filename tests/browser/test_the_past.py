@@ -157,3 +157,34 @@ def test_a_vault_is_compared_with_a_day_and_taken_back_to_it(world: World, open_
 
     expect(page.locator("[data-then]")).to_contain_text("Taken back: 2.")
     assert "QX-5521" in text_of(page)
+
+
+def test_the_list_of_documents_shows_what_was_there_on_a_day(world: World, open_page: Opener) -> None:
+    world.now_s += 2 * 86_400
+    world.put("team/pump.md", NEW.replace("# Pump", "# Turbine"))
+    world.put("team/new.md", "# New")
+    world.delete("team/valve.md")
+    world.now_s += 60
+    page = open_page()
+    now = datetime.fromtimestamp(world.now_s, UTC)
+    page.clock.set_fixed_time(now)
+    page.goto(page.url.partition("#")[0] + "#/documents")
+    expect(page.locator("[data-document] a")).to_have_text(["New", "Turbine"])
+
+    page.locator("#by-as_of").fill((now - timedelta(days=1)).date().isoformat())
+
+    expect(page.locator("[data-document] a")).to_have_text(["Pump", "Valve"])
+    expect(page.locator("p[data-then]")).to_contain_text("What answered at the end of 16 Jan 2027")
+    expect(page.locator("[data-document] button")).to_have_count(0)
+    expect(page).to_have_url(re.compile("as_of=2027-01-16"))
+    page.reload()
+    expect(page.locator("[data-document] a")).to_have_text(["Pump", "Valve"])
+    page.locator("[data-document] a").first.click()
+    expect(page.locator("[data-old-version]")).to_be_visible()
+    expect(page.locator("[data-text]")).to_contain_text("QX-5521")
+
+
+def test_the_list_of_a_day_before_the_retention_says_what_is_stored(world: World, open_page: Opener) -> None:
+    page = open_page("#/documents?as_of=2020-01-01")
+
+    expect(page.locator("[data-problem]")).to_contain_text("30 days")

@@ -107,13 +107,14 @@ class ReadOriginals:
 
         Raises DocumentNotFoundError: there is no such document or version that the caller may read.
         """
-        _, version = self.keep.stored(caller, key, version_id=version_id)
+        stored, version = self.keep.stored(caller, key, version_id=version_id)
         there = self.documents.head(key.s3_key, version_id=version)
         if there is None or version is None:
             raise not_found(key)
         name = key.path.rpartition("/")[2]
-        media_type = _BY_SUFFIX.get(name.rpartition(".")[2].lower(), "application/octet-stream")
-        is_shown = media_type in SHOWN
+        found = _BY_SUFFIX.get(name.rpartition(".")[2].lower()) or stored.manifest["document"]["media_type"]
+        is_shown = found in SHOWN
+        media_type = found if is_shown else "application/octet-stream"
         disposition = f"{'inline' if is_shown else 'attachment'}; filename*=UTF-8''{quote(name, safe='')}"
         url = self.documents.download_link(
             key.s3_key, version_id=version, media_type=media_type, disposition=disposition, expires_s=LINK_S

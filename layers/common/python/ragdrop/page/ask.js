@@ -3,8 +3,8 @@
 import { call, credential, query } from "./api.js";
 import { button, h, show } from "./dom.js";
 import { loading, problem } from "./problems.js";
-import { t } from "./strings.js";
-import { download, nameOfThread, share } from "./threads.js";
+import { day, endOf, t, today } from "./strings.js";
+import { exported, nameOfThread, share } from "./threads.js";
 
 const HISTORY = 20; // turns that the API takes
 const MAX_ANSWER = 20000; // characters of each
@@ -105,7 +105,7 @@ export async function view(main, { me, whoAmI, parts, params, signal }) {
   const bar = h("div.row.spread[data-thread-bar]");
   const below = h("div[data-welcome]"); // what there is to begin with, below the box, which so stays where it is
   const notice = h("div");
-  const page = h("div.ask", h("div.conversation", h("div.hero", h("h1", t("ask.title")), h("p.muted", t("ask.intro"))), bar, list, notice,
+  const page = h("div.ask", h("div.conversation", h("div.hero", h("h1", t("ask.title")), h("p.muted", t("ask.intro"))), list, bar, notice,
     h("form.composer", { onsubmit: (event) => { event.preventDefault(); submit(); } }, h("label.visually-hidden[for=question]", t("ask.label")), box,
       h("div.composer-bar", scoped, toggle, fresh, h("span.muted.small[id=keys]", t("ask.keys")), stop, send), scope, options), below));
   if (params.get("vault")) fields.vaults = [params.get("vault")];
@@ -121,7 +121,7 @@ export async function view(main, { me, whoAmI, parts, params, signal }) {
   function draw() {
     const running = turns.at(-1)?.running ?? false;
     const chosen = [...fields.doc_types, ...fields.content_type.map((one) => t(`content_type.${one}`)), ...words(fields.tags),
-      fields.date_from && `≥ ${fields.date_from}`, fields.date_to && `≤ ${fields.date_to}`, fields.as_of && t("ask.as_of_chosen", { date: fields.as_of }), fields.detail && t(`detail.${fields.detail}`), fields.model].filter(Boolean).join(", ");
+      fields.date_from && `≥ ${day(fields.date_from)}`, fields.date_to && `≤ ${day(fields.date_to)}`, fields.as_of && t("ask.as_of_chosen", { date: day(fields.as_of) }), fields.detail && t(`detail.${fields.detail}`), fields.model].filter(Boolean).join(", ");
     page.classList.toggle("has-turns", turns.length > 0);
     if (list.childElementCount !== turns.length) show(list, turns.map((turn) => turn.element));
     box.placeholder = t(turns.length ? "ask.follow_up" : "ask.placeholder");
@@ -143,7 +143,7 @@ export async function view(main, { me, whoAmI, parts, params, signal }) {
     const held = document.activeElement?.dataset.action;
     const tool = (name, label, run) => button("", label, () => run().catch((error) => show(notice, problem(error))), { "data-action": name });
     show(bar, thread && [h("span.muted.small[data-name]", nameOfThread(thread), leftOut > 0 && ` · ${t("thread.left_out", { count: leftOut })}`), h("div.row",
-      thread.own && tool("share", t(thread.shared ? "thread.unshare" : "thread.share"), async () => { thread = await share(thread); draw(); }), tool("export", t("thread.export"), () => download(thread)))]);
+      thread.own && tool("share", t(thread.shared ? "thread.unshare" : "thread.share"), async () => { thread = await share(thread); draw(); }), tool("export", t("thread.export"), () => exported(thread)))]);
     if (held) bar.querySelector(`[data-action="${held}"]`)?.focus();
   }
 
@@ -210,10 +210,9 @@ export async function view(main, { me, whoAmI, parts, params, signal }) {
   await Promise.allSettled([host(), import("./turn.js"), credential.get() && ask()]);
 }
 
-// The fields of POST /ask that the filters stand for.  A day of the past stands for its end; today is now.
+// The fields of POST /ask that the filters stand for.
 function request() {
-  const end = fields.as_of && new Date(`${fields.as_of}T23:59:59`);
-  const given = { ...fields, folders: words(fields.folders), tags: words(fields.tags), as_of: end && end < new Date() ? end.toISOString() : "" };
+  const given = { ...fields, folders: words(fields.folders), tags: words(fields.tags), as_of: endOf(fields.as_of) };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value.length));
 }
 
@@ -246,7 +245,7 @@ function pickers(me, draw) {
   const field = (...more) => entry(draw, ...more);
   const choice = (name, values, text) => field(name, "select", {}, ["", ...values].map((value) => h("option", { value, selected: fields[name] === value }, value ? text(value) : t("ask.default"))));
   return [
-    h("div.options-grid", field("tags", "input[placeholder=a, b]"), field("date_from", "input[type=date]"), field("date_to", "input[type=date]"), field("as_of", "input[type=date]", { max: new Date().toISOString().slice(0, 10) }),
+    h("div.options-grid", field("tags", "input[placeholder=a, b]"), field("date_from", "input[type=date]"), field("date_to", "input[type=date]"), field("as_of", "input[type=date]", { max: today() }),
       choice("detail", ["brief", "detailed"], (value) => t(`detail.${value}`)), me.models.length > 1 && choice("model", me.models, (value) => value)),
     chips(draw, "doc_types", me.doc_types), chips(draw, "content_type", ["documentation", "decision", "code", "chat"], (value) => t(`content_type.${value}`)),
   ];

@@ -4,7 +4,7 @@ import { call, query } from "./api.js";
 import { button, h, show } from "./dom.js";
 import { empty, loading, problem } from "./problems.js";
 import { chip, field, linkTo, quiet } from "./records.js";
-import { number, t, when } from "./strings.js";
+import { endOf, number, t, today, when } from "./strings.js";
 import { undoing, versionsLink } from "./versions.js";
 
 const WEEK_MS = 7 * 86_400_000;
@@ -24,7 +24,7 @@ export async function view(main, { me, params, signal }) {
   const line = h("p.muted.small[role=status]");
   const more = button("[data-action=more]", t("common.more"), () => load());
   const then = h("div.stack[role=status][data-then]");
-  const day = h("input[type=date]", { max: new Date().toISOString().slice(0, 10), onchange: () => day.value && back(true) });
+  const day = h("input[type=date]", { max: today(), onchange: () => day.value && back(true) });
   show(main, h("div.records[data-page=changes]", h("h1", t("changes.title")), h("p.muted", t("changes.intro")), vaultChoice(me, vault, (name) => {
     [vault, cursor] = [name, null];
     history.replaceState(null, "", `#/changes${query({ vault })}`);
@@ -38,7 +38,7 @@ export async function view(main, { me, params, signal }) {
   // What differs from the end of a day; the vault is taken back to it unless this is *dry*.
   async function back(dry) {
     const steps = [];
-    const body = { to: new Date(Math.min(new Date(`${day.value}T23:59:59`), Date.now() - 1000)).toISOString(), dry_run: dry };
+    const body = { to: endOf(day.value) || new Date(Date.now() - 1000).toISOString(), dry_run: dry };
     show(then, loading());
     try {
       for (let cursor = null, first = true; first || cursor; first = false) {

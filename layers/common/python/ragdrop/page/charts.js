@@ -1,6 +1,6 @@
 // Charts: lines and bars with a scale, a legend, and the same figures as a table.
 
-import { h, svg } from "./dom.js";
+import { h, svg, table } from "./dom.js";
 import { t } from "./strings.js";
 
 const opened = new Set();  // charts whose table is open: they are drawn again every now and then
@@ -22,9 +22,7 @@ export function chart({ id, title, points, series, bars, form, least = 0, note }
       h("div.ticks.small.muted[aria-hidden=true]", points.filter((_, place) => place % every === 0).map(({ label }) => h("span", label)))),
     note && h("p.muted.small", note),
     h("details", { open: opened.has(id), ontoggle: ({ target }) => (target.open ? opened.add(id) : opened.delete(id)) }, h("summary.small", t("chart.table")),
-      h("div.scroll-x[tabindex=0][role=region]", { "aria-label": title }, h("table.table",
-        h("thead", h("tr", h("th[scope=col]", t("chart.time")), series.map(({ text }) => h("th[scope=col]", text)))),
-        h("tbody", points.map((point) => h("tr", h("th[scope=row]", point.name), series.map(({ key }) => h("td", point[key] === null ? "–" : form(point[key]))))))))));
+      table(title, "", [t("chart.time"), ...series.map(({ text }) => text)], points.map((point) => [h("th[scope=row]", point.name), ...series.map(({ key }) => (point[key] === null ? "–" : form(point[key])))]))));
 }
 
 // The least of 1, 2, 4, 6 and 8 times a power of ten that is not under *value*.

@@ -1,18 +1,18 @@
 // A document's page: its text with the borders of chunks, what is known of it, its links and its versions.
 
 import { call, documentPath, query } from "./api.js";
-import { announce, button, h, show } from "./dom.js";
+import { announce, button, download, h, show } from "./dom.js";
 import { isMarkup, looksByPart } from "./original.js";
 import { loading, problem } from "./problems.js";
 import { chip, failure, field, linkTo, nameOf, patiently, poll, quiet, remove, retry } from "./records.js";
 import { undoing, versionsLink } from "./versions.js";
-import { bytes, number, percent, t, when } from "./strings.js";
+import { bytes, day, number, percent, t, when } from "./strings.js";
 
 const SLICE = 20_000;          // code points on the page at once
 const BEFORE_SPAN = 1_000;     // shown before a passage
 const DOWNLOADED = 1_000_000;  // code points the API gives at once
 const LINKING_PAGES = 5;       // of documents looked at for links to this one, before anyone asks to go on
-const FACTS = { doc_type: String, content_type: String, promotion_level: String, date: String, category: String, tags: (tags) => tags.join(", "), agent: String, session_id: String,
+const FACTS = { doc_type: String, content_type: String, promotion_level: String, date: day, category: String, tags: (tags) => tags.join(", "), agent: String, session_id: String,
   size_bytes: bytes, char_count: number, chunk_count: number, created_at: when, indexed_at: when, query_count: number, last_retrieved: when, version_id: String, content_hash: String,
   warnings: (all) => all.map((one) => h("p", one)) };
 const WEB = /^([a-z][a-z0-9+.-]*:|\/\/)/i;
@@ -36,7 +36,7 @@ export async function view(main, context) {
   show(main, h("div.records[data-page=document]", { "data-document": `${vault}/${path}`, "data-state": status },
     h("nav.small.muted", { "aria-label": t("doc.place") }, crumbs.map(([text, asked]) => [h("a", { href: `#/documents${query(asked)}` }, text), " / "]), nameOf(path)),
     h("h1", name),
-    h("div.row", chip(status), record.stage, hasText && act("[data-action=download]", t("doc.download"), download), hasText && h("span[data-file]"), hasText && !isOld && !path.includes(",") && h("a.button[data-ask-about]", { href: `#/${query({ folder: `${vault}/${path}` })}` }, t("original.ask")), writes && status === "failed" && act("[data-action=retry]", t("docs.retry"), again),
+    h("div.row", chip(status), record.stage, hasText && act("[data-action=download]", t("doc.download"), wholeText), hasText && h("span[data-file]"), hasText && !isOld && !path.includes(",") && h("a.button[data-ask-about]", { href: `#/${query({ folder: `${vault}/${path}` })}` }, t("original.ask")), writes && status === "failed" && act("[data-action=retry]", t("docs.retry"), again),
       writes && act("[data-action=delete]", t("remove.delete"), () => gone()), me.role !== "reader" && status === "deleted" && undoing({ vault, path }, () => view(main, context)), me.role === "admin" && act(".danger[data-action=purge]", t("remove.purge"), () => gone("purge"))),
     me.role === "reader" && h("p.muted.small[data-read-only]", t("docs.read_only")), trouble,
     ["pending", "staged"].includes(status) && h("p.notice", t(`doc.${status}`)), status === "failed" && error && h("div.notice.danger", failure(error), revision !== null && quiet(t("docs.older"))),
@@ -63,7 +63,7 @@ export async function view(main, context) {
   }
 
   // The whole parsed text as a file, a million code points at a time.
-  async function download(pressed) {
+  async function wholeText(pressed) {
     const pieces = [];
     pressed.disabled = true;
     try {
@@ -78,9 +78,7 @@ export async function view(main, context) {
       pressed.disabled = false;
       pressed.textContent = t("doc.download");
     }
-    const href = URL.createObjectURL(new Blob(pieces, { type: "text/plain;charset=utf-8" }));
-    h("a", { href, download: nameOf(path).replace(/(\.md|\.txt)?$/i, (suffix) => suffix || ".txt") }).click();
-    setTimeout(() => URL.revokeObjectURL(href), 10_000);
+    download(pieces, "text/plain", nameOf(path).replace(/(\.md|\.txt)?$/i, (suffix) => suffix || ".txt"));
     pressed.focus();
   }
 
@@ -90,8 +88,9 @@ export async function view(main, context) {
     const [start, end] = spanOf(params) ?? [0, 0];
     if (hasText) import("./original.js").then(async ({ lookOf, openFile }) => {
       show(main.querySelector("[data-file]"), openFile({ vault, path, version }, (error) => show(trouble, problem(error))));
-      const found = params.get("page") || !end || isOld || !/\.pdf$/i.test(path) ? null : await get({ chunks: 1, span: `${start}-${end}` }).catch(() => null);
-      const page = params.get("page") ?? found?.chunks.find((chunk) => chunk.end > start)?.page ?? 1;
+      const found = params.get("page") || !end || isOld || isMarkup(path) ? null : await get({ chunks: 1, span: `${start}-${end}` }).catch(() => null);
+      const begun = found?.chunks.flatMap(({ parts }) => parts).findLast((part) => /^page \d+$/.test(part.name) && part.start <= start);
+      const page = params.get("page") ?? begun?.name.slice(5) ?? found?.chunks[0]?.page ?? 1;
       if (!signal.aborted) show(look, lookOf({ vault, path, version, start, end, page }, () => !signal.aborted));
     });
     return look;

@@ -4,7 +4,7 @@ import { call, query } from "./api.js";
 import { announce, button, h, show } from "./dom.js";
 import { empty, loading, problem } from "./problems.js";
 import { arrange, chip, failure, field, linkTo, nameOf, patiently, poll, quiet, remove, retry, tally } from "./records.js";
-import { number, t, when } from "./strings.js";
+import { day, endOf, number, t, today, when } from "./strings.js";
 
 const PAGE = 100;
 const SEARCHED_PAGE = 1_000;  // while a name is looked for
@@ -18,7 +18,7 @@ const look = (document) => JSON.stringify({ ...document, etag: null });
 
 export async function view(main, { me, params, signal }) {
   const writes = me.role !== "reader";
-  const asked = Object.fromEntries(["vault", "prefix", "status", "name"].map((name) => [name, params.get(name) ?? ""]));
+  const asked = Object.fromEntries(["vault", "prefix", "status", "name", "as_of"].map((name) => [name, params.get(name) ?? ""]));
   let documents = [];
   let cursor = null;     // of the page that is shown
   let before = [];       // those of the pages before it
@@ -30,6 +30,7 @@ export async function view(main, { me, params, signal }) {
 
   const list = h("ul.document-list.card[data-documents]");
   const around = h("div", loading());
+  const past = h("p.notice[data-then][hidden]");
   const line = h("p.muted.small[role=status][data-count]");
   const back = button("[data-action=previous]", t("docs.previous"), () => load(before.at(-1), before.slice(0, -1)));
   const on = button("[data-action=next]", t("docs.next"), () => load(next, [...before, cursor]));
@@ -37,7 +38,7 @@ export async function view(main, { me, params, signal }) {
   const done = h("span.muted.small");
   const failed = h("div.row[hidden]", all, done);
   const upload = h("div");
-  show(main, h("div.records[data-page=documents]", h("div.row.spread", h("h1", t("nav.documents")), h("nav.row", { "aria-label": t("past.nav") }, h("a.button.quiet[href=#/changes]", t("changes.title")), h("a.button.quiet[href=#/stages]", t("stages.title")))), !writes && h("p.notice[data-read-only]", t("docs.read_only")), upload, filters(), failed, around,
+  show(main, h("div.records[data-page=documents]", h("div.row.spread", h("h1", t("nav.documents")), h("nav.row", { "aria-label": t("past.nav") }, h("a.button.quiet[href=#/changes]", t("changes.title")), h("a.button.quiet[href=#/stages]", t("stages.title")))), !writes && h("p.notice[data-read-only]", t("docs.read_only")), upload, filters(), past, failed, around,
     h("div.row.spread", line, h("div.row", back, on))));
   const watch = poll(refresh, signal);
   const follow = () => {
@@ -57,13 +58,15 @@ export async function view(main, { me, params, signal }) {
     const pick = (choices) => h("select", [["", t("common.all")], ...choices].map(([value, text]) => h("option", { value }, text)));
     const type = () => h("input[type=search][spellcheck=false]");
     const controls = { vault: pick([...new Set([...me.vaults, asked.vault])].filter(Boolean).map((name) => [name, name])), prefix: type(),
-      status: pick(["pending", "staged", "indexed", "failed", "deleted"].map((name) => [name, t(`state.${name}`)])), name: type() };
+      status: pick(["pending", "staged", "indexed", "failed", "deleted"].map((name) => [name, t(`state.${name}`)])), name: type(), as_of: h("input[type=date]", { max: today() }) };
+    controls.status.disabled = endOf(asked.as_of);
     let timer = 0;
     return h("div.filters", Object.entries(controls).map(([name, control]) => {
       control.value = asked[name];
       control.addEventListener("input", () => {
         asked[name] = control.value.trim();
         if (name in { vault: 0, prefix: 0 }) aim?.(asked.vault, folder());
+        controls.status.disabled = endOf(asked.as_of);
         history.replaceState(null, "", `#/documents${query(asked)}`);
         clearTimeout(timer);
         timer = setTimeout(load, 250);
@@ -73,7 +76,8 @@ export async function view(main, { me, params, signal }) {
   }
 
   function page(at, more) {
-    return call(`/documents${query({ ...asked, name: null, cursor: at, limit: asked.name ? SEARCHED_PAGE : PAGE, ...more })}`, { signal });
+    const then = endOf(asked.as_of);
+    return call(`/documents${query({ ...asked, name: null, as_of: then, status: then ? null : asked.status, cursor: at, limit: asked.name ? SEARCHED_PAGE : PAGE, ...more })}`, { signal });
   }
 
   function matches({ title, path }) {
@@ -119,6 +123,8 @@ export async function view(main, { me, params, signal }) {
 
   function render() {
     const shown = documents.slice(0, ROWS);
+    past.hidden = !endOf(asked.as_of);
+    past.textContent = past.hidden ? "" : t("docs.then", { date: day(asked.as_of) });
     if (shown.length) {
       if (list.parentNode !== around) show(around, list);
       const active = document.activeElement;
@@ -126,7 +132,7 @@ export async function view(main, { me, params, signal }) {
       arrange(list, shown.map(row));
       if (key && !active.isConnected) focusOn(key, active.dataset.action);
     } else {
-      show(around, asked.prefix || asked.status || asked.name || before.length ? empty(t("docs.no_match"), null, h("a.button", { href: "#/documents?" }, t("docs.clear")))
+      show(around, asked.prefix || asked.status || asked.name || asked.as_of || before.length ? empty(t("docs.no_match"), null, h("a.button", { href: "#/documents?" }, t("docs.clear")))
         : empty(t("docs.none"), writes && t("docs.none.text")));
     }
     for (const [key, { element }] of rows) if (!element.isConnected) rows.delete(key);
@@ -140,17 +146,19 @@ export async function view(main, { me, params, signal }) {
 
   function row(document) {
     const key = keyOf(document);
-    const looks = look(document);
+    const looks = look(document) + asked.as_of;
+    const then = endOf(asked.as_of);
+    const changes = writes && !then;
     if (rows.get(key)?.looks === looks) return rows.get(key).element;
     const { vault, path, status, title, error, updated_at: updated, chunk_count: chunks } = document;
     const name = title || nameOf(path);
     const act = (where, text, run) => button(where, text, run, { "aria-label": `${text}: ${name}` });
     const element = h("li", { "data-document": key, "data-state": status },
-      h("div", h("a", { href: linkTo(vault, path) }, name), quiet(key), status === "failed" && [error && failure(error), document.live_revision !== null && quiet(t("docs.older"))]),
+      h("div", h("a", { href: linkTo(vault, path, query({ version: then && document.live_version_id })) }, name), quiet(key), status === "failed" && [error && failure(error), document.live_revision !== null && quiet(t("docs.older"))]),
       h("div", chip(status), document.stage && quiet(document.stage)), quiet(updated && when(updated), h("br"), chunks > 0 && t("docs.chunks", { count: number(chunks) })),
-      h("div.row", writes && status === "failed" && act(".small[data-action=retry]", t("docs.retry"), () => again(document)),
-        writes && status !== "deleted" && act(".quiet.small[data-action=delete]", t("remove.delete"), () => gone(document)),
-        writes && status === "deleted" && act(".small[data-action=undo]", t("past.undo"), ({ target }) => takeBack(document, target))));
+      h("div.row", changes && status === "failed" && act(".small[data-action=retry]", t("docs.retry"), () => again(document)),
+        changes && status !== "deleted" && act(".quiet.small[data-action=delete]", t("remove.delete"), () => gone(document)),
+        changes && status === "deleted" && act(".small[data-action=undo]", t("past.undo"), ({ target }) => takeBack(document, target))));
     rows.set(key, { looks, element });
     return element;
   }

@@ -44,6 +44,17 @@ export function show(element, ...children) {
 // A button; *where* adds to its selector.
 export const button = (where, label, onclick, more = {}) => h(`button.button[type=button]${where}`, { onclick, ...more }, label);
 
+// A table that scrolls by itself: *heads*, and *rows* of what their cells hold.
+export const table = (label, where, heads, rows) => h("div.scroll-x[tabindex=0][role=region]", { "aria-label": label }, h(`table.table${where}`,
+  h("thead", h("tr", heads.map((head) => h("th[scope=col]", head)))), h("tbody", rows.map((cells) => h("tr", cells.map((cell) => (cell instanceof Node && cell.matches("th") ? cell : h("td", cell))))))));
+
+// Hand *parts* of a text over as a file.
+export function download(parts, type, name) {
+  const href = URL.createObjectURL(new Blob(parts, { type: `${type};charset=utf-8` }));
+  h("a", { href, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 10_000);
+}
+
 // Tell people who do not see the screen.
 export function announce(text) {
   const region = document.getElementById("announcements");

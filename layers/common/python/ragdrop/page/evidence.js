@@ -8,9 +8,8 @@ import { number, percent, t, when } from "./strings.js";
 
 const AROUND = 1500; // code points before and after the quote at first
 const SLICE = 20000; // code points of each further slice
-const wide = matchMedia("(min-width: 62rem)");
 
-// Give *page* an evidence panel: beside its content, below the answer where there is no room.  Arrows go through the
+// Give *page* an evidence panel: beside its content, a sheet at the bottom where there is no room.  Arrows go through the
 // citations of the answer, of *latest()* at first; Escape closes.  The function that is returned opens evidence.
 export function host(page, signal, latest) {
   const panel = h("aside.evidence[hidden][tabindex=-1][data-evidence]", { "aria-label": t("evidence.title") });
@@ -21,7 +20,6 @@ export function host(page, signal, latest) {
     for (const mark of page.querySelectorAll("[data-mark][aria-expanded]")) mark.removeAttribute("aria-expanded");
     markOf()?.setAttribute("aria-expanded", "true");
   };
-  const place = () => now && (wide.matches ? page : now.turn.evidence).append(panel);
 
   function close() {
     const mark = markOf();
@@ -37,7 +35,7 @@ export function host(page, signal, latest) {
     expanded();
     panel.hidden = false;
     page.classList.add("with-evidence");
-    place();
+    page.append(panel);
     fill(panel, sentence, citation, close, () => mine === now && panel.isConnected, (state) => {
       if ((turn.states.get(citation) ?? null) === state) return;
       const held = document.activeElement === markOf();
@@ -46,7 +44,7 @@ export function host(page, signal, latest) {
       expanded();
       if (held) markOf()?.focus();
     });
-    if (!wide.matches) panel.scrollIntoView();
+    if (getComputedStyle(panel).position === "fixed") mark.scrollIntoView(); // above the sheet
     if (!browsing) panel.focus({ preventScroll: true });
   }
 
@@ -61,7 +59,6 @@ export function host(page, signal, latest) {
     if (moveMark(turn.answer, step, markOf()) && now) document.activeElement.click();
     browsing = false;
   }, { signal });
-  wide.addEventListener("change", place, { signal });
   return open;
 }
 

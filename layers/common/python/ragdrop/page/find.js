@@ -2,9 +2,9 @@
 
 import { call, documentPath, query } from "./api.js";
 import { announce, h, show } from "./dom.js";
-import { known, t } from "./strings.js";
+import { known, number, t } from "./strings.js";
 
-const WAIT_MS = 120; // after the last key
+const WAIT_MS = 50; // after the last key
 let choices = []; // what each option leads to
 let at = -1; // the active one
 let timer = null;
@@ -52,7 +52,7 @@ async function look(text) {
   let said;
   try {
     ({ results } = await call(`/find${query({ q: text, limit: 10 })}`, { signal: mine.signal }));
-    said = results.length ? t("find.results", { count: results.length }) : t("find.none");
+    said = results.length ? t("find.results", { count: number(results.length) }) : t("find.none");
   } catch (error) {
     if (error.name !== "AbortError") said = t("find.failed");
   }

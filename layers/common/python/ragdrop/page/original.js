@@ -8,8 +8,8 @@ import { loading, problem } from "./problems.js";
 import { nameOf, quiet } from "./records.js";
 import { known, number, t } from "./strings.js";
 
-const PDF = /\.pdf$/i;
-const PICTURE = /\.(png|jpe?g|gif|webp)$/i;
+const PDF = /[./]pdf$/i; // of a path, or a media type
+const PICTURE = /[./](png|jpe?g|gif|webp)$/i;
 const MARKUP = /\.(md|markdown|html?|docx|odt|rtf|epub|pptx|odp|xlsx|xls|ods|csv|tsv|eml|msg|mbox)$/i; // their parsed text is Markdown
 const CELLS = /(^|!)[A-Z]+\d+(:[A-Z]+\d+)?$/; // such a part of a sheet is no heading
 const AROUND = 600; // code points of rendered text before and after a quote
@@ -19,11 +19,16 @@ const MAX_REQUESTS = 10;
 
 export const isMarkup = (path) => MARKUP.test(path);
 
-// What of a document can be shown as it looks: {vault, path, version, start, end, page}; null where nothing can.
+// What of a document can be shown as it looks: {vault, path, version, start, end, page}; null where nothing can.  Where
+// the name does not say what it is, the server does.
 export function lookOf(place, current) {
-  if (PDF.test(place.path)) return pdfPage(place, current);
-  if (PICTURE.test(place.path)) return picture(place, current);
-  return null;
+  const shown = (type) => (PDF.test(type) ? pdfPage(place, current) : PICTURE.test(type) ? picture(place, current) : null);
+  if (isMarkup(place.path) || /\.txt$/i.test(place.path)) return null;
+  const known = shown(place.path);
+  if (known) return known;
+  const later = h("div");
+  linkOf(place).then(({ media_type: type }) => current() && show(later, shown(type)), () => null); // the text says what is wrong
+  return later;
 }
 
 // The text around a quote as it looks.
@@ -71,7 +76,7 @@ export function looksByPart({ start, text }, chunks, span) {
 function pdfPage({ vault, path, version, start = 0, end = 0, page = 1 }, current) {
   const frame = h("div.drawn[tabindex=0][role=region][data-drawn-page]", { "aria-label": t("original.look") });
   const line = h("p.muted.small[role=status]");
-  const turns = [-1, 1].map((by) => button(`.quiet.small[data-turn-page=${by}]`, t(by < 0 ? "original.previous" : "original.next"), () => go(at + by), { disabled: true }));
+  const turns = [-1, 1].map((by) => button(`.quiet.small[data-turn-page=${by}]`, t(by < 0 ? "docs.previous" : "docs.next"), () => go(at + by), { disabled: true }));
   let at = Number(page) || 1;
   async function go(to) {
     at = to;

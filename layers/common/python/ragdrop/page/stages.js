@@ -1,10 +1,11 @@
-// What waits in the stages of a vault, what its golden questions say of it, and letting it answer or removing it.
+// What waits in the stages of a vault, what its golden questions say of it, and letting it answer or removing it; the
+// golden questions themselves.
 
-import { call, query } from "./api.js";
+import { call, documentPath, query } from "./api.js";
 import { vaultChoice } from "./changes.js";
-import { announce, button, h, show } from "./dom.js";
+import { announce, button, h, show, table } from "./dom.js";
 import { empty, loading, problem } from "./problems.js";
-import { chip, linkTo, quiet } from "./records.js";
+import { chip, failure, linkTo, quiet } from "./records.js";
 import { number, t, when } from "./strings.js";
 
 const PATHS = 50; // of a stage, on the page
@@ -51,13 +52,13 @@ export async function view(main, { me, params, signal }) {
         await run();
       } catch (error) {
         const failed = error.details?.failed;
-        show(result, failed ? [h("p.notice.danger[data-refused]", t("stages.refused")), table(failed)] : problem(error));
+        show(result, failed ? [h("p.notice.danger[data-refused]", t("stages.refused")), checked(failed)] : problem(error));
       }
       target.disabled = false;
     }, more);
     const check = act("check", async () => {
       const { checks } = await call(`${route}/check`, { signal });
-      show(result, checks.length ? table(checks) : h("p.muted", t("golden.none")));
+      show(result, checks.length ? checked(checks) : h("p.muted", t("golden.none")));
     });
     const done = async (action) => {
       const { total: count } = await call(`${route}/${action}`, { method: "POST" });
@@ -75,6 +76,57 @@ export async function view(main, { me, params, signal }) {
       h("div.row", check, writes && !promoted && [act("promote", () => done("promote"), { class: "primary" }), discard]), result);
   }
 
+  // Change the golden questions in the settings file of the vault, of which all else stays as it is.
+  async function edit() {
+    const where = documentPath(vault, ".ragdrop.json");
+    show(golden, loading());
+    const record = await call(where, { signal }).catch((error) => { if (error.status !== 404) throw error; });
+    const exists = record && record.status !== "deleted";
+    const settings = exists ? JSON.parse((await call(`${where}?content=1`, { signal })).text) : {};
+    const [holder, name] = settings.admission?.questions ? [settings.admission, "questions"] : [settings, "golden_questions"];
+    const list = h("div.stack");
+    const trouble = h("div[role=status]");
+    const add = (one = { question: "", text: "" }) => list.append(row(one));
+    (holder[name] ?? [undefined]).forEach((one) => add(one));
+    const save = h("button.button.primary[data-action=save-golden]", t("thread.save"));
+    show(golden, h("h2", t("golden.title")), h("p.muted", t("golden.edit.text")), h("form.card.stack[data-edit-golden]", { onsubmit: async (event) => {
+      event.preventDefault();
+      save.disabled = true;
+      show(trouble, loading());
+      try {
+        await store();
+      } catch (error) {
+        if (!signal.aborted) show(trouble, problem(error));
+      }
+      save.disabled = false;
+    } }, list, trouble, h("div.row", save, button("[data-action=add-golden]", t("golden.add"), () => { add(); list.lastChild.querySelector("input").focus(); }), button("", t("common.cancel"), load))));
+    list.querySelector("input").focus();
+
+    function row(one) {
+      const input = (label, value) => h("input[required][maxlength=1000]", { value, "aria-label": label, placeholder: label });
+      const question = input(t("golden.question"), one.question);
+      const kind = h("select", { "aria-label": t("golden.kind") }, ["text", "document"].map((value) => h("option", { value, selected: value in one }, t(`golden.${value}`))));
+      const expected = input(t("golden.expected"), one.text ?? one.document);
+      const line = h("div.filters.field[data-golden-row]", question, kind, expected, button("[data-action=remove]", t("remove.delete"), () => line.remove(), { "aria-label": t("golden.remove", { question: one.question }) }));
+      line.made = () => ({ question: question.value.trim(), [kind.value]: expected.value.trim() });
+      return line;
+    }
+
+    async function store() {
+      const questions = [...list.children].map((line) => line.made());
+      if (questions.length) holder[name] = questions; else delete holder[name];
+      const put = { method: "PUT", body: JSON.stringify(settings, null, 2), headers: { "content-type": "application/json", ...(exists ? { "if-match": `"${record.etag}"` } : { "if-none-match": "*" }) }, signal };
+      const { version_id: version } = await call(where, put);
+      let now;
+      do {
+        await new Promise((resolve) => { setTimeout(resolve, 500); });
+        now = await call(where + query({ version }), { signal });
+      } while (now.status === "pending");
+      if (now.error) return show(trouble, failure(now.error));
+      await load();
+    }
+  }
+
   function questions(run) {
     const ask = writes && button("[data-action=ask-golden]", t("golden.ask"), async () => {
       ask.disabled = true;
@@ -85,15 +137,14 @@ export async function view(main, { me, params, signal }) {
         ask.disabled = false;
       }
     });
-    const head = h("div.row.spread", h("h2", t("golden.title")), ask);
+    const change = me.role === "admin" && button("[data-action=edit-golden]", t("golden.edit"), () => edit().catch((error) => signal.aborted || show(golden, problem(error, load))));
+    const head = h("div.row.spread", h("h2", t("golden.title")), h("div.row", run && ask, change));
     if (!run?.questions) return [head, h("p.muted[data-no-golden]", t("golden.none"))];
     return [head, quiet(t("golden.result", { answered: number(run.answered), count: number(run.questions) }), run.measured_at && ` · ${when(run.measured_at)}`),
       run.not_measured && h("p.notice.warning", t("golden.not_measured"), " ", h("code", run.not_measured)),
-      h("div.scroll-x", h("table.table[data-golden]", h("thead", h("tr", ["golden.question", "golden.expected", "golden.now"].map((key) => h("th[scope=col]", t(key))))),
-        h("tbody", run.outcomes.map((one) => h("tr", h("td", one.question), h("td", one.expected), h("td", sign(one.answered), run.dropped.includes(one.question) && ` ${t("golden.dropped")}`))))))];
+      grid("[data-golden]", ["now"], run.outcomes.map((one) => [one.question, one.expected, [sign(one.answered), run.dropped.includes(one.question) && ` ${t("golden.dropped")}`]]))];
   }
 }
 
-const table = (checks) => h("div.scroll-x[tabindex=0][role=region]", { "aria-label": t("golden.title") }, h("table.table[data-checks]",
-  h("thead", h("tr", ["golden.question", "golden.expected", "golden.now", "golden.staged"].map((key) => h("th[scope=col]", t(key))))),
-  h("tbody", checks.map((one) => h("tr", h("td", one.question), h("td", one.expected), h("td", sign(one.live)), h("td", sign(one.staged)))))));
+const grid = (where, heads, rows) => table(t("golden.title"), where, ["question", "expected", ...heads].map((head) => t(`golden.${head}`)), rows);
+const checked = (checks) => grid("[data-checks]", ["now", "staged"], checks.map((one) => [one.question, one.expected, sign(one.live), sign(one.staged)]));

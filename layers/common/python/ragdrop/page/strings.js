@@ -147,7 +147,6 @@ const TEXT = {
   "turn.asked": ["Understood as: {question}", "Verstanden als: {question}"],
   "turn.quotes": ["No language model is connected: the answer is made of quotations.", "Kein Sprachmodell ist verbunden: Die Antwort besteht aus Zitaten."],
   "turn.edit": ["Edit", "Bearbeiten"],
-  "thread.title": ["Threads", "Verläufe"],
   "thread.intro": ["Your questions and answers, stored 30 days. A shared thread shows others what they may read.", "Ihre Fragen und Antworten, 30 Tage aufbewahrt. Ein geteilter Verlauf zeigt anderen, was sie lesen dürfen."],
   "thread.find": ["Find a thread by its name", "Verlauf nach Namen finden"],
   "thread.none": ["You have no threads yet", "Noch haben Sie keine Verläufe"],
@@ -164,7 +163,6 @@ const TEXT = {
   "thread.shared.text": ["Link copied. Others of your project see what they may read.", "Link kopiert. Andere Ihres Projekts sehen, was sie lesen dürfen."],
   "thread.unshared": ["The link no longer opens it", "Der Link öffnet ihn nicht mehr"],
   "thread.export": ["Export", "Exportieren"],
-  "thread.delete": ["Delete", "Löschen"],
   "thread.delete.text": ["Delete “{name}” for good, with its answers and receipts?", "„{name}“ endgültig löschen, mit Antworten und Nachweisen?"],
   "thread.delete.sure": ["Delete for good", "Endgültig löschen"],
   "thread.deleted": ["The thread is gone", "Der Verlauf ist weg"],
@@ -320,7 +318,6 @@ const TEXT = {
   "past.compare": ["Compare and restore", "Vergleichen und wiederherstellen"],
   "past.from": ["before", "vorher"],
   "past.to": ["after", "nachher"],
-  "past.changed": ["What changed", "Was sich geändert hat"],
   "past.what": ["What changed", "Was sich geändert hat"],
   "past.same": ["The text is the same.", "Der Text ist derselbe."],
   "past.del": ["removed:", "entfernt:"],
@@ -354,7 +351,14 @@ const TEXT = {
   "stages.asking": ["The golden questions are asked …", "Die goldenen Fragen werden gestellt …"],
   "stages.refused": ["Not promoted: these golden questions would not be answered.", "Nicht freigegeben: Diese goldenen Fragen würden nicht beantwortet."],
   "golden.title": ["Golden questions", "Goldene Fragen"],
-  "golden.none": ["This vault has none. Its file .ragdrop.json names them: golden_questions.", "Dieser Vault hat keine. Seine Datei .ragdrop.json nennt sie: golden_questions."],
+  "golden.none": ["This vault has none.", "Dieser Vault hat keine."],
+  "golden.edit": ["Edit them", "Bearbeiten"],
+  "golden.edit.text": ["A vault with golden questions takes changes through stages alone: they wait until someone promotes them.", "Ein Vault mit goldenen Fragen nimmt Änderungen nur über Stufen an: Sie warten, bis jemand sie freigibt."],
+  "golden.kind": ["What must be found", "Was gefunden werden muss"],
+  "golden.text": ["a text", "ein Text"],
+  "golden.document": ["a document", "ein Dokument"],
+  "golden.add": ["Add a question", "Frage hinzufügen"],
+  "golden.remove": ["Remove: {question}", "Entfernen: {question}"],
   "golden.ask": ["Ask them now", "Jetzt stellen"],
   "golden.result": ["{answered} of {count} answered", "{answered} von {count} beantwortet"],
   "golden.not_measured": ["Some could not be asked:", "Einige ließen sich nicht stellen:"],
@@ -412,6 +416,8 @@ const TEXT = {
   "docs.by.prefix": ["Folder or path", "Ordner oder Pfad"],
   "docs.by.status": ["Status", "Status"],
   "docs.by.name": ["Name contains", "Name enthält"],
+  "docs.by.as_of": ["As of the end of", "Stand am Ende des"],
+  "docs.then": ["What answered at the end of {date}, in the versions of then. What is deleted by now can be restored on its page.", "Was am Ende des {date} antwortete, in den damaligen Versionen. Inzwischen Gelöschtes lässt sich auf seiner Seite wiederherstellen."],
   "docs.chunks": ["Chunks: {count}", "Chunks: {count}"],
   "docs.older": ["The version before it still answers questions.", "Die vorige Version beantwortet weiterhin Fragen."],
   "docs.retry": ["Retry", "Wiederholen"],
@@ -560,8 +566,6 @@ const TEXT = {
   "original.slide": ["Slide {number}", "Folie {number}"],
   "original.notes": ["Slide {number}, notes", "Folie {number}, Notizen"],
   "original.page_of": ["Page {page} of {pages} of {name}", "Seite {page} von {pages} von {name}"],
-  "original.previous": ["Previous page", "Vorige Seite"],
-  "original.next": ["Next page", "Nächste Seite"],
   "original.marked": ["the quoted words are outlined", "die zitierten Wörter sind umrandet"],
   "original.not_marked": ["the quoted words have no place in the page’s text layer: it may be a scan. They stand below.", "die zitierten Wörter haben keinen Ort in der Textebene der Seite: Sie ist vielleicht ein Scan. Sie stehen darunter."],
   "original.gone": ["The original is not stored any more.", "Das Original ist nicht mehr gespeichert."],
@@ -609,11 +613,21 @@ export const number = (value, options) => new Intl.NumberFormat(locale(), option
 export const percent = (value, digits = 0) => number(value, { style: "percent", maximumFractionDigits: digits });
 const unit = (value, name, digits) => number(value, { style: "unit", unit: name, maximumFractionDigits: digits });
 
+// Today, and the end of a day as the API names a moment: "" of today, and of none, as that is now.
+export const today = () => new Date().toISOString().slice(0, 10);
+export function endOf(day) {
+  const end = new Date(`${day}T23:59:59`);
+  return end < new Date() ? end.toISOString() : "";
+}
+
 // A time of the API (RFC 3339) as people write it, with the hour unless *options* say otherwise.
 export function when(iso, options = { dateStyle: "medium", timeStyle: "short" }) {
   const date = new Date(iso);
   return Number.isNaN(date.getTime()) ? String(iso) : new Intl.DateTimeFormat(locale(), options).format(date);
 }
+
+// A day of ISO 8601, or the day of a time, as people write it.
+export const day = (iso) => when(iso.length > 10 ? iso : `${iso}T12:00`, { dateStyle: "medium" });
 
 // Bytes as "4.2 MB".
 export function bytes(count) {

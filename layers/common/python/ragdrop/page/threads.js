@@ -1,7 +1,7 @@
 // Threads: the list of one's own, and what can be done with one: open, name, share, export, delete.
 
 import { base, call, query } from "./api.js";
-import { announce, button, h, show } from "./dom.js";
+import { announce, button, download, h, show } from "./dom.js";
 import { empty, loading, problem } from "./problems.js";
 import { number, t, when } from "./strings.js";
 import { copy, toast } from "./turn.js";
@@ -20,11 +20,10 @@ export async function share(thread, shared = !thread.shared) {
 }
 
 // Hand a thread over as a file of Markdown.
-export async function download(thread) {
-  const href = URL.createObjectURL(new Blob([(await call(path(thread, "/markdown"))).markdown], { type: "text/markdown;charset=utf-8" }));
+export async function exported(thread) {
+  const { markdown } = await call(path(thread, "/markdown"));
   const name = nameOfThread(thread).replace(/[^\p{L}\p{N} _-]+/gu, " ").trim().slice(0, 60) || "thread";
-  h("a", { href, download: `${name}.md` }).click();
-  setTimeout(() => URL.revokeObjectURL(href), 10_000);
+  download([markdown], "text/markdown", `${name}.md`);
 }
 
 export async function view(main, { params, signal }) {
@@ -33,7 +32,7 @@ export async function view(main, { params, signal }) {
   const find = h("input.input[type=search][maxlength=200][data-find-thread]", { "aria-label": t("thread.find"), placeholder: t("thread.find"), value: params.get("q") ?? "", oninput: () => { clearTimeout(timer); timer = setTimeout(fill, 200); } });
   let timer = null;
   let asked = 0;
-  show(main, h("div.records[data-page=threads]", h("header.row.spread", h("h1", t("thread.title")), h("a.button.primary[href=#/][data-new-thread]", { onclick: () => window.dispatchEvent(new CustomEvent("new-thread")) }, t("ask.new"))),
+  show(main, h("div.records[data-page=threads]", h("header.row.spread", h("h1", t("nav.threads")), h("a.button.primary[href=#/][data-new-thread]", { onclick: () => window.dispatchEvent(new CustomEvent("new-thread")) }, t("ask.new"))),
     h("p.muted", t("thread.intro")), find, trouble, h("section.card", list)));
   await fill();
 
@@ -54,7 +53,7 @@ export async function view(main, { params, signal }) {
     const draw = () => show(line, h("div", h("a", { href: `#/threads/${thread.thread_id}` }, nameOfThread(thread)), " ", thread.shared && h("span.chip", t("thread.shared"))),
       h("span.muted.small", t("thread.answers", { count: number(thread.answers_total) })), h("span.muted.small", when(thread.updated_at)),
       h("div.row", act("[data-action=rename]", t("thread.rename"), rename), act("[data-action=share]", t(thread.shared ? "thread.unshare" : "thread.share"), async () => { thread = await share(thread); draw(); }),
-        act("[data-action=export]", t("thread.export"), () => download(thread)), act(".danger[data-action=delete]", t("thread.delete"), sure)));
+        act("[data-action=export]", t("thread.export"), () => exported(thread)), act(".danger[data-action=delete]", t("remove.delete"), sure)));
 
     function rename() {
       const box = h("input.input[maxlength=120][data-name]", { "aria-label": t("thread.name"), value: thread.name ?? "", onkeydown: (event) => event.key === "Escape" && draw() });

@@ -33,8 +33,8 @@ export class Turn {
   // Make all elements, again after a change of language.
   build() {
     this.answer = h("div.answer[data-answer]");
-    for (const name of ["notices", "progress", "below", "evidence", "sources"]) this[name] = h("div.part");
-    show(this.element, h("h2", this.fields.query), this.notices, this.answer, this.progress, this.below, this.evidence, this.sources);
+    for (const name of ["notices", "progress", "below", "sources"]) this[name] = h("div.part");
+    show(this.element, h("h2", this.fields.query), this.notices, this.answer, this.progress, this.below, this.sources);
     this.drawAnswer();
     this.draw();
   }
@@ -108,11 +108,11 @@ export class Turn {
         button(".quiet.small[data-edit]", t("turn.edit"), () => window.dispatchEvent(new CustomEvent("edit-question", { detail: found.asked })))),
       (found.degraded || found.fallback_level > 1) && warning(t("turn.degraded")), found.finish_reason === "length" && warning(t("turn.cut")), found.warnings.map(warning)]);
     const told = (state === "stopped" || state === "broken") && h("p.notice.warning", { [`data-${state}`]: true }, t(`turn.${state}`));
-    show(this.progress, running && loading(t(`turn.${state}`)), told, state === "stopped" ? button("[data-again]", t("turn.again"), () => this.run())
+    show(this.progress, running && loading([t(`turn.${state}`), found && ` ${read(found)}`]), told, state === "stopped" ? button("[data-again]", t("turn.again"), () => this.run())
       : (state === "broken" || state === "failed") && problem(this.error, () => this.run()));
     show(this.below, text && !running && [this.answered && legend(this.sentences), this.answered && this.done.model === QUOTES && h("p.muted.small[data-quotes]", t("turn.quotes")), verdict(this.done?.answers_question), this.answered && this.done.table && this.table(), this.actions(),
       citations.length > 0 && h("section.print-only", h("h3", t("evidence.title")), footnotes(citations).map((note) => h("p", note)))]);
-    show(this.sources, found && sourcesOf(found, citations), found && !running && this.why());
+    show(this.sources, found && !running && [sourcesOf(found, citations), this.why()]);
     this.changed();
   }
 
@@ -183,14 +183,16 @@ const documents = (name, all, about) => all.length > 0 && h("ul.documents", { [`
   h("div.muted.small", [one.title && `${one.vault}/${one.path}`, ...about(one)].filter(Boolean).join(" · ")))));
 
 // The documents that the model was shown: cited ones first, then those it read, critical and linked ones, each with its
-// reason; and those that it was not shown.
-function sourcesOf({ sources, linked_docs: linked, excluded }, citations) {
-  const count = sources.length + linked.length;
+// reason; and those that it was not shown.  They come with the whole answer: below one that
+// grows they would jump.
+const read = ({ sources, linked_docs: linked }) => t("sources.title", { count: number(sources.length + linked.length) });
+function sourcesOf(found, citations) {
+  const { sources, linked_docs: linked, excluded } = found;
   const markers = (one) => [...new Set(citations.filter((each) => placeOf(each).place === `${one.vault}/${one.path}`).map((each) => `[${each.marker}]`))].join(" ");
   const about = (one) => [markers(one) ? t("sources.cited", { markers: markers(one) }) : one.linked_from ? t("sources.linked", { path: one.linked_from }) : t(`sources.${one.promotion_level === "critical" ? "critical" : "read"}`), relevance(one.relevance_score ?? one.score)];
   const isCritical = (one) => one.promotion_level === "critical";
   const others = sources.filter((one) => !markers(one));
-  return (count > 0 || excluded.length > 0) && h("details.disclosure[open][data-sources]", h("summary", t("sources.title", { count })),
+  return sources.length + linked.length + excluded.length > 0 && h("details.disclosure[open][data-sources]", h("summary", read(found)),
     documents("cited", [...sources, ...linked].filter(markers), about), documents("relevant", others.filter((one) => !isCritical(one)), about), documents("critical", others.filter(isCritical), about),
     documents("linked", linked.filter((one) => !markers(one)), about), excluded.length > 0 && h("h3", t("sources.excluded")), documents("excluded", excluded, (one) => [known("excluded", one.reason)]));
 }

@@ -115,7 +115,7 @@ export async function view(main, { me, parts: [vault, ...segments], params, sign
     } catch (error) {
       body = problem(error, compare);
     }
-    if (mine === asked && !signal.aborted) show(difference, h("h2", t("past.changed")), quiet(when(from.modified_at), " → ", when(to.modified_at)), body);
+    if (mine === asked && !signal.aborted) show(difference, h("h2", t("past.what")), quiet(when(from.modified_at), " → ", when(to.modified_at)), body);
   }
 
   // Whole texts where both are stored; else the passages that the record of the past has of the later version.
@@ -135,7 +135,7 @@ export async function view(main, { me, parts: [vault, ...segments], params, sign
 function lines(before, after) {
   const parts = lineDifference(before, after);
   if (parts.every(([kind]) => kind === null)) return h("p.muted[data-same]", t("past.same"));
-  return h("div.diff[tabindex=0][role=region]", { "aria-label": t("past.changed") }, parts.map(([kind, text], place) => {
+  return h("div.diff[tabindex=0][role=region]", { "aria-label": t("past.what") }, parts.map(([kind, text], place) => {
     if (kind) return h(kind, h("span.visually-hidden", t(`past.${kind}`), " "), text);
     const all = text.split("\n");
     const [first, last] = [place > 0 ? AROUND : 0, place < parts.length - 1 ? AROUND + 1 : 1];

@@ -1,7 +1,7 @@
 // Why this answer: the debug view of the same search as a picture, with tables for those who want numbers.
 
 import { call, documentPath } from "./api.js";
-import { h, show, svg } from "./dom.js";
+import { h, show, svg, table } from "./dom.js";
 import { loading, problem } from "./problems.js";
 import { duration, known, number, t } from "./strings.js";
 
@@ -20,7 +20,7 @@ export async function why(element, fields, answer) {
   try {
     const found = await call("/search", { method: "POST", body });
     const { candidates, candidates_left_out: left } = found.debug;
-    show(element, h("p.muted.small", t("why.intro")), candidates.length ? [scatter(found.debug), stages(candidates), table(candidates, left)] : h("p", t("why.nothing")),
+    show(element, h("p.muted.small", t("why.intro")), candidates.length ? [scatter(found.debug), stages(candidates), ranked(candidates, left)] : h("p", t("why.nothing")),
       timings(answer?.timings_ms ?? found.timings_ms), settings(found.debug));
   } catch (error) {
     show(element, problem(error, () => why(element, fields, answer)));
@@ -79,7 +79,7 @@ function stages(candidates) {
 
 const timings = (stagesMs) => bars("why.timings", Object.entries(stagesMs).map(([name, ms]) => [known("time", name), ms, duration(ms)]), { "data-timings": true });
 
-const table = (candidates, left) => details("why.table", "data-candidates", ["rank", "document", "vector", "lexical", "fused", "relevance", "result"], candidates.slice(0, ROWS).map((one) => [
+const ranked = (candidates, left) => details("why.table", "data-candidates", ["rank", "document", "vector", "lexical", "fused", "relevance", "result"], candidates.slice(0, ROWS).map((one) => [
   one.rank ?? "–", [h("a", { href: `#${documentPath(one.vault, one.path)}` }, `${one.vault}/${one.path}`), h("div.muted.small", one.heading_path.join(" › "))],
   ...[one.score_vector, one.score_lexical, one.score_final, one.relevance].map((score) => (score === null ? "–" : number(score, { minimumFractionDigits: 3, maximumFractionDigits: 3 }))),
   one.kept ? `✓ ${t("why.kept")}` : h("span", { title: one.reason }, `${t("why.dropped")}: ${t(`why.stage.${stageOf(one) ?? "limit"}`)}`)]),
@@ -91,5 +91,5 @@ function settings({ settings: held, calibration }) {
   return details("why.settings", "data-settings", ["setting", "value", "origin"], rows.map(([name, { value, from }]) => [name, said(value), from]));
 }
 
-const details = (title, mark, head, rows, more) => h("details.disclosure", { [mark]: true }, h("summary", t(title)), h("div.scroll-x[tabindex=0][role=region]", { "aria-label": t(title) },
-  h("table.table", h("thead", h("tr", head.map((one) => h("th[scope=col]", t(`why.${one}`))))), h("tbody", rows.map((cells) => h("tr", cells.map((cell) => h("td", cell))))))), more);
+const details = (title, mark, head, rows, more) => h("details.disclosure", { [mark]: true }, h("summary", t(title)), 
+  table(t(title), "", head.map((one) => t(`why.${one}`)), rows), more);

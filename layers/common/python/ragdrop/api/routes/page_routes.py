@@ -52,7 +52,7 @@ FIRST = "theme.js"  # runs before the first paint, and is no module
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w.]+)";$', re.MULTILINE)
 _LATER = re.compile(r'\bimport\("\./([\w.]+)"\)')
 _EXPORT = re.compile(r"^export (?=(?:(?:async )?function\*?|const|class) (\w+))", re.MULTILINE)
-_COMMENT = re.compile(r"^//.*\n", re.MULTILINE)
+_COMMENT = re.compile(r"^ *//.*\n|(?<=[;,{]) +// [^\"'`\n]*$", re.MULTILINE)
 
 
 def content_security_policy(upload_origin: str) -> str:
