@@ -1,7 +1,5 @@
 """Read a file in this process, as tests of formats do."""
 
-from __future__ import annotations
-
 from ragdrop.models.splitter import SemanticSplitter
 from readers.content import ContentParser
 from readers.formats import read_here
@@ -20,3 +18,9 @@ def place_of(document: ParsedDocument, words: str) -> str | None:
     (chunk,) = SemanticSplitter(lambda: None).split(document, max_tokens=2_000, overlap_tokens=0)
     start = document.text.index(words)
     return chunk.place_at(start, start + len(words))
+
+
+def of_table(document: ParsedDocument) -> tuple[str, str]:
+    """Header and rows of its one table, as they stand in the text."""
+    (table,) = document.tables
+    return document.text[table.start : table.rows_start], document.text[table.rows_start : table.end]

@@ -1,34 +1,14 @@
 """What every ChunkIndex does: writing, reading, removing, and finding by vectors."""
 
-from __future__ import annotations
-
 import random
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from ragdrop.domain.chunks import CandidateQuery, ChunkRange, Filters, vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import ConfigurationError, DeadlineError
-from tests.contract.chunk_index_suite import (
-    DIMENSION,
-    ENGINES,
-    Engine,
-    chunk_index_engine,
-    cosine,
-    new_ref,
-    now,
-    paths,
-    random_vector,
-)
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    with chunk_index_engine(request.param, tmp_path) as made:
-        yield made
+from tests.contract.chunk_index_suite import DIMENSION, Engine, cosine, new_ref, now, paths, random_vector
 
 
 def test_a_tenant_without_chunks_is_an_empty_index(engine: Engine) -> None:

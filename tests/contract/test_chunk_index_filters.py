@@ -1,20 +1,9 @@
 """What every ChunkIndex makes of filters: each alone and all together, by words and by vectors alike."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from ragdrop.domain.chunks import Filters, Folder, HiddenFolder
-from tests.contract.chunk_index_suite import ENGINES, Engine, chunk_index_engine
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    with chunk_index_engine(request.param, tmp_path) as made:
-        yield made
+from tests.contract.chunk_index_suite import Engine
 
 
 def found(engine: Engine, filters: Filters) -> set[str]:

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from ragdrop.domain.chunks import Vector, vector
 from ragdrop.domain.links import Link
-from tests.contract.chunk_index_suite import DIMENSION, ENGINES, Engine, chunk_index_engine, now, paths
+from tests.contract.chunk_index_suite import DIMENSION, Engine, now, paths
 
 LINKS = (Link("b c.md", "the größe"), Link("[[d]]"))
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    with chunk_index_engine(request.param, tmp_path) as made:
-        yield made
 
 
 def axis(number: int, other: float = 0.0) -> Vector:

@@ -1,19 +1,8 @@
 """What every ChunkIndex tells of the revisions that it holds, and how single ones are removed: for the sweep."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from tests.contract.chunk_index_suite import ENGINES, Engine, chunk_index_engine, new_ref, now
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    with chunk_index_engine(request.param, tmp_path) as made:
-        yield made
+from tests.contract.chunk_index_suite import Engine, new_ref, now
 
 
 def listed(engine: Engine, *, limit: int = 100) -> list[tuple[str, str, int]]:

@@ -1,24 +1,14 @@
 """What every ChunkIndex finds by words: forms and languages, fields, and questions that try to be more than words."""
 
-from __future__ import annotations
-
 import random
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ragdrop.domain.chunks import CandidateQuery, Filters, vector
-from tests.contract.chunk_index_suite import DIMENSION, ENGINES, Engine, chunk_index_engine, now, paths, random_vector
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    with chunk_index_engine(request.param, tmp_path) as made:
-        yield made
+from tests.contract.chunk_index_suite import DIMENSION, Engine, now, paths, random_vector
 
 
 def test_a_lexical_score_is_positive_and_larger_for_the_better_hit(engine: Engine) -> None:

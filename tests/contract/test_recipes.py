@@ -1,9 +1,6 @@
 """The models that the README has recipes for: each has a shipped calibration and an index of its dimension."""
 
-from __future__ import annotations
-
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,16 +8,10 @@ import pytest
 
 from ragdrop.domain.chunks import CandidateQuery, Filters
 from ragdrop.domain.models import EmbeddingSpace, for_space, model_window_tokens
-from tests.contract.chunk_index_suite import ENGINES, Engine, chunk_index_engine, new_ref, now, random_vector
+from tests.contract.chunk_index_suite import Engine, new_ref, now, random_vector
 
 README = Path(__file__).parents[2] / "README.md"
 RECIPES = {"all-MiniLM-L6-v2": 384, "nomic-embed-text": 768, "mxbai-embed-large": 1_024}
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    with chunk_index_engine(request.param, tmp_path) as made:
-        yield made
 
 
 @pytest.mark.parametrize(("model", "dimension"), RECIPES.items())

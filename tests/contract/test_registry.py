@@ -1,7 +1,5 @@
 """What every Registry does with documents: claim, activate, fail, tombstone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -22,11 +20,6 @@ from tests.contract.registry_examples import (
     tenant_of,
     tombstoned,
 )
-
-
-@pytest.fixture
-def key() -> DocumentKey:
-    return DocumentKey(new_tenant_name(), "team", "notes/größe + 1 😀.md")
 
 
 def test_a_document_that_never_was_has_neither_head_nor_detail(registry: Registry, key: DocumentKey) -> None:

@@ -1,10 +1,6 @@
 """What every Registry counts: each change of what answers, with the change itself."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-
-import pytest
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.history import ChangeCounts, slot_of
@@ -18,16 +14,10 @@ from tests.contract.registry_examples import (
     claimed,
     detail_of,
     indexed,
-    new_tenant_name,
     now,
     tenant_of,
     tombstoned,
 )
-
-
-@pytest.fixture
-def key() -> DocumentKey:
-    return DocumentKey(new_tenant_name(), "team", "notes/größe + 1 😀.md")
 
 
 def counts(registry: Registry, key: DocumentKey) -> ChangeCounts:

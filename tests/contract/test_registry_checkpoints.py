@@ -1,21 +1,12 @@
 """What every Registry does with the checkpoints and leases of large documents."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-
-import pytest
 
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ports.registry import Checkpoint, Registry
-from tests.contract.registry_examples import NOW_S, claimed, detail_of, indexed, new_tenant_name, now, tombstoned
+from tests.contract.registry_examples import NOW_S, claimed, detail_of, indexed, now, tombstoned
 
 FIRST = Checkpoint(9, chunks={"ragdrop-v1": 0})
-
-
-@pytest.fixture
-def key() -> DocumentKey:
-    return DocumentKey(new_tenant_name(), "team", "notes/größe.txt")
 
 
 def begun(registry: Registry, key: DocumentKey) -> int:

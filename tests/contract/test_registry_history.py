@@ -1,10 +1,6 @@
 """What every Registry records of the past: each change of what answers, with the change itself."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-
-import pytest
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.history import first_id
@@ -21,11 +17,6 @@ from tests.contract.registry_examples import (
     now,
     tombstoned,
 )
-
-
-@pytest.fixture
-def key() -> DocumentKey:
-    return DocumentKey(new_tenant_name(), "team", "notes/größe + 1 😀.md")
 
 
 def test_an_activation_is_recorded_with_what_answered_before(registry: Registry, key: DocumentKey) -> None:

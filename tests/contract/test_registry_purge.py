@@ -1,17 +1,8 @@
 """What every Registry does when a document is purged: all that it keeps of it goes."""
 
-from __future__ import annotations
-
-import pytest
-
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.ports.registry import Registry
-from tests.contract.registry_examples import NOW_S, claimed, detail_of, indexed, new_tenant_name, tombstoned
-
-
-@pytest.fixture
-def key() -> DocumentKey:
-    return DocumentKey(new_tenant_name(), "team", "notes/größe + 1 😀.md")
+from tests.contract.registry_examples import NOW_S, claimed, detail_of, indexed, tombstoned
 
 
 def test_a_forgotten_document_leaves_nothing_and_its_neighbour_stays(registry: Registry, key: DocumentKey) -> None:

@@ -1,7 +1,5 @@
 """Word documents lose no meaning: powers, strikes, merged cells, automatic numbers, fields and signs."""
 
-from __future__ import annotations
-
 import pytest
 
 from readers.office.docx import read_docx
@@ -9,7 +7,7 @@ from readers.parsed import ParsedDocument
 from readers.read_errors import CorruptFileError
 from tests import document_files
 from tests.document_files import WORD, docx, picture
-from tests.reading import parse
+from tests.reading import of_table, parse
 
 STYLES = """
 <w:style w:type="paragraph" w:styleId="Heading1"><w:name w:val="heading 1"/><w:pPr><w:numPr><w:numId w:val="1"/>
@@ -94,11 +92,6 @@ LINKED = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relatio
 
 
 CHOICE = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
-
-
-def of_table(document: ParsedDocument) -> tuple[str, str]:
-    (table,) = document.tables
-    return document.text[table.start : table.rows_start], document.text[table.rows_start : table.end]
 
 
 NAMES = f'xmlns:w="{document_files.WORD}" xmlns:m="{document_files.MATH}"'

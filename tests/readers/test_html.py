@@ -1,13 +1,11 @@
 """HTML loses nothing that a reader sees: powers, struck text, merged cells, numbers of lists, pictures in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from readers.html import read_html
 from readers.parsed import ParsedDocument, WrittenLink
 from readers.read_errors import UnsafeFileError
-from tests.reading import parse
+from tests.reading import of_table, parse
 
 
 def read(body: str) -> ParsedDocument:
@@ -16,11 +14,6 @@ def read(body: str) -> ParsedDocument:
 
 def lines(body: str) -> str:
     return read(body).text.strip()
-
-
-def of_table(document: ParsedDocument) -> tuple[str, str]:
-    (table,) = document.tables
-    return document.text[table.start : table.rows_start], document.text[table.rows_start : table.end]
 
 
 @pytest.mark.parametrize(

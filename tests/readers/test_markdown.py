@@ -1,23 +1,16 @@
 """Markdown: headings, tables and links."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
 
-from readers.parsed import Heading, ParsedDocument, WrittenLink
+from readers.parsed import Heading, WrittenLink
 from readers.text import read_markdown
-from tests.reading import parse
+from tests.reading import of_table, parse
 
 
 def links(text: str) -> list[tuple[str, str]]:
     return [(link.target, link.text) for link in read_markdown(text.encode()).links]
-
-
-def of_table(document: ParsedDocument) -> tuple[str, str]:
-    (table,) = document.tables
-    return document.text[table.start : table.rows_start], document.text[table.rows_start : table.end]
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,14 @@
 """CSV, JSON and subtitles."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
 from readers.formats import read_here
 from readers.parsed import ParsedDocument, Place, document_of
-from tests.reading import parse, place_of
+from tests.reading import of_table, parse, place_of
 
 BASE64 = "R0lGODlhAQABAIAAAAUEBA" * 200
-
-
-def of_table(document: ParsedDocument) -> tuple[str, str]:
-    (table,) = document.tables
-    return document.text[table.start : table.rows_start], document.text[table.rows_start : table.end]
 
 
 VTT = (

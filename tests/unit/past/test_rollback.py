@@ -1,7 +1,5 @@
 """Rollback: the versions of then come back as new ones, what was not there goes, and nothing is embedded."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -11,11 +9,6 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.errors import InvalidParamsError, ObjectStoreError
 from ragdrop.past.record import Rollback, WayBack
 from tests.world import World
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
 
 
 def tick(world: World) -> str:

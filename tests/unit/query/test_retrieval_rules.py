@@ -1,7 +1,5 @@
 """The numbers and rules of retrieval (docs/api.md), each tested by name."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any
@@ -23,11 +21,6 @@ from tests.world import World
 
 FACTS = Facts(title="", version_id="v1", indexed_at="2026-01-01T00:00:00Z")
 OVERVIEW = "Give me an overview of everything? And why?"
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
 
 
 def hit(path: str, text: str = "x", *, start: int = 0) -> Hit:
