@@ -188,9 +188,7 @@ class DocumentService:
         """Code points *start* to *end* of the parsed text: the live revision's, or that of an S3 version.
 
         A version that was replaced is read for 30 days, so that a citation of it can be checked again; one of a
-        document that is deleted by now is not.
-
-        Of a settings file an admin reads what is in the bucket, so that it can be changed.
+        document that is deleted by now is not.  Of a settings file an admin reads what is in the bucket.
 
         Raises:
             DocumentNotFoundError: Nothing of the document is live, or nothing is stored of that version.
@@ -303,9 +301,8 @@ class DocumentService:
     ) -> Page:
         """One page of the caller's documents by vault and path; with *groups* those that a reader of these would see.
 
-        Without a *cursor* it starts behind the vault and path *after*.
-
-        Raises ForbiddenError: there are *groups*, and the caller is no admin.
+        Without a *cursor* it starts behind the vault and path *after*.  Raises ForbiddenError: there are *groups*, and
+        the caller is no admin.
 
         With *filters* at most 100 documents are looked at, and the page holds those of them that fit, perhaps none.
         """

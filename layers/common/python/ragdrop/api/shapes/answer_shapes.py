@@ -159,7 +159,10 @@ class AnswersQuestionShape(BaseModel):
         description="Why not: `no_number`, `no_name`, `repeats_question`, or `reader`, which takes it for no answer; "
         "`not_read` where the reader did not answer."
     )
-    score: float | None = Field(description="The reader's probability that it answers; null where it was not asked.")
+    score: float | None = Field(
+        description="The probability that it answers: for `no` by the reader of the answer alone, else by its passages "
+        "too; null where the reader was not asked."
+    )
     threshold: float | None = Field(description="What the score is compared with.")
 
 
