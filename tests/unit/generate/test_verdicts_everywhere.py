@@ -97,7 +97,9 @@ def test_a_receipt_has_both_verdicts(world: World) -> None:
     assert receipt is not None
     assert [each["status"] for each in receipt.body["sentences"]] == ["verified"]
     verdict = receipt.body["answers_question"]
-    assert (verdict["status"], verdict["score"], verdict["threshold"]) == ("yes", 0.99, answer.answers.threshold)
+    given = answer.answers
+    assert given.status == "yes"
+    assert (verdict["status"], verdict["score"], verdict["threshold"]) == ("yes", given.score, given.threshold)
 
 
 def test_the_receipt_of_a_withheld_answer_says_that_it_does_not_answer(world: World) -> None:
