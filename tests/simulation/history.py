@@ -92,6 +92,8 @@ class History(Universe):
         self.scheduler.note(f"put {key} {word} {metadata}")
         if metadata:
             self.model.waits(key, word)
+            if any(each.name.endswith("/promote") for each in self.scheduler.actors):
+                self.model.may_go_live(key, [word])  # with all that waits when that promotion ends
         stored = self.bucket.put(key, text.encode(), media_type="text/markdown", metadata=metadata)
         self.word_of[stored.version_id] = word
 
