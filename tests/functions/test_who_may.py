@@ -30,6 +30,7 @@ def test_every_route_that_needs_a_key_is_tried_on_own_and_on_anothers_things() -
     operating = {"GET /stats", "GET /health", "GET /canaries", "GET /queue", "POST /queue/redrive"}
     operating |= {"GET /models/near", "POST /models/test"}
     lists = {"GET /v1/models", "GET /me", "GET /feedback", "GET /vaults", "GET /threads", "GET /receipts"}
+    lists |= {"GET /v1/vector_stores"}
     about_nothing_else = (
         {"POST /v1/verify", "POST /v1/embeddings", "POST /v1/files", "POST /rerank", "POST /app/links"}
         | lists

@@ -128,6 +128,16 @@ def test_an_answer_whose_passages_hardly_lead_is_unsure(reading: ReadWorld) -> N
     assert beside.score < alone.score
 
 
+def test_an_answer_that_has_the_code_of_the_question_is_judged_alone(reading: ReadWorld) -> None:
+    reading.world.put("team/codes.md", "E-104 means that the pump has no water.")
+    reading.world.chat.reply = "E-104 means that the pump has no water. [1]"
+
+    of_code = reading.ask("What does E-104 mean for the pump?").answers
+    of_words = reading.ask("What does no water mean for the pump?").answers
+
+    assert (of_code.threshold, of_words.threshold) == (HALF.sure, HALF.sure_read)
+
+
 def test_a_reader_that_is_down_costs_the_verdict_and_says_so(reading: ReadWorld) -> None:
     reading.world.put("team/pump.md", "The pump is red.")
     reading.world.chat.reply = "The pump is red. [1]"

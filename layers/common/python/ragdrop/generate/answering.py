@@ -11,7 +11,7 @@ from typing import Literal
 
 from groundcheck.claims import ABOUT_THE_ANSWER
 from groundcheck.clauses import sequence
-from groundcheck.facts import names
+from groundcheck.facts import identifiers, names
 from groundcheck.sentences import stemmed_words, units
 from ragdrop.domain.answers import AnswersQuestion, ClosestPassage
 from ragdrop.domain.chunks import Hit
@@ -219,7 +219,7 @@ class ReadQuestion:
         """Whether *answer*, a text without markers, answers *question*; `unchecked` where nothing can tell.
 
         *about* is what stands over its evidence: a short answer needs it.  *read* are the passages that it comes from:
-        with them `yes` needs more than the answer alone.
+        with them `yes` needs more than the answer alone, unless it has the codes that were asked about.
         """
         if self._reader is None or not self.reads(question) or not is_english(answer):
             return AnswersQuestion()
@@ -233,7 +233,8 @@ class ReadQuestion:
         score, least, sure = reading.answerable, self._scale.least_answer, self._scale.sure
         if score < least:
             return AnswersQuestion("no", "reader", score, least)
-        if read is not None and read.passages:
+        codes = set(identifiers(question))
+        if read is not None and read.passages and not (codes and codes <= set(identifiers(answer))):
             score, sure = self._right(reading, read), self._scale.sure_read
         return AnswersQuestion("yes" if score >= sure else "unsure", None, score, sure)
 
