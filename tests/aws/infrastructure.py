@@ -30,7 +30,7 @@ CODE = {
     "AWS::CloudFormation::Stack": "TemplateURL",
 }
 RELEASE = re.compile(r"[0-9a-f]{10}(?=\.|$)")
-TIMEOUT_S = 300
+TIMEOUT_S = 900  # a synthesis takes two minutes alone, and tests run beside it
 GET_ATT = re.compile(r"Fn::GetAtt: (\w+)\.(\S+)$", re.MULTILINE)
 REASONS = {
     "aws_cloudformation_stack": "Terraform's own: the stack, whose template is the artifact's",
