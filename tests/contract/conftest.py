@@ -41,6 +41,6 @@ def key() -> DocumentKey:
 
 @pytest.fixture(params=chunk_index_suite.ENGINES)
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[chunk_index_suite.Engine]:
-    """Each chunk index, the fake first, with a tenant of its own."""
+    """Each chunk index, the fake first, with its own tenant."""
     with chunk_index_suite.chunk_index_engine(request.param, tmp_path) as made:
         yield made
