@@ -46,12 +46,10 @@ class ConditionMatcher(WordMatcher):
             if number is None and self._is_measured(named.start, named.column):
                 number, place = number_of(self.asked.words[named.start - 2]), named.start
                 self.found.used.update((named.start - 2, named.start - 1))
-            if number is None and named.start and not column.unit and self._free(named.start - 1, named.start):
-                number, place = number_of(self.asked.words[named.start - 1]), named.start  # `5 stars`
-                self.found.used.update({named.start - 1} if number is not None else ())
             if number is None and named.start and self._free(named.start - 1, named.start):
-                number = _COUNTS.get(self.asked.words[named.start - 1])  # `two rooms`
-                place = named.start
+                word, place = self.asked.words[named.start - 1], named.start  # `5 stars`, `two rooms`
+                number = None if column.unit else number_of(word)
+                number = _COUNTS.get(word) if number is None else number
                 self.found.used.update({named.start - 1} if number is not None else ())
             before = " ".join(self.asked.words[max(named.start - 2, 0) : named.start])
             if number is None and re.search(r"(?:^| )(?:no|kein|keine|keinen|out of)$", before):

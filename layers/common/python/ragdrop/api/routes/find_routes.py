@@ -1,7 +1,7 @@
 """`GET /find`: what it replies, and the route, which a search does not wait for."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Request
@@ -68,18 +68,13 @@ def find_router(find_typed: Callable[[], Find], caller: Authenticate) -> APIRout
         """
         start = time.perf_counter()
         found = find_typed()(Query(q, vaults=(vault,) if vault else (), limit=limit), who, deadline)
-        return find_response(found, request, start)
+        return FindResponse(
+            request_id=request.state.request_id,
+            results=[_found_shape(each) for each in found],
+            latency_ms=round((time.perf_counter() - start) * 1_000, 1),
+        )
 
     return router
-
-
-def find_response(found: Sequence[FoundTyped], request: Request, start: float) -> FindResponse:
-    """What was found, since *start* (seconds of `time.perf_counter`)."""
-    return FindResponse(
-        request_id=request.state.request_id,
-        results=[_found_shape(each) for each in found],
-        latency_ms=round((time.perf_counter() - start) * 1_000, 1),
-    )
 
 
 def _found_shape(found: FoundTyped) -> FoundShape:
