@@ -67,6 +67,7 @@ SAMPLES = (  # documents
     "tests/table_set/second/files/",
     "tests/table_set/third/files/",
     "tests/table_set/fourth/files/",
+    "tests/table_set/fifth/files/",
 )
 
 _ANY = re.compile(r"\b(" + "|".join(re.escape(word) for word in sorted(RETIRED, key=len, reverse=True)) + r")\b", re.I)

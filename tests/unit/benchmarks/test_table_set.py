@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.table_set import truth
-from tests.table_set.make_sets import answered
+from tests.table_set.make_sets import SETS, answered
 
 TABLES = truth.tables()
 QUESTIONS = truth.questions()
@@ -90,7 +90,17 @@ def test_all_of_the_fourth_set_is_final_and_half_of_its_questions_are_look_alike
     assert 0.45 < sum("refuse" in each for each in questions) / len(questions) < 0.55
 
 
-@pytest.mark.parametrize("of_set", [truth.SECOND, truth.THIRD, truth.FOURTH], ids=["second", "third", "fourth"])
+def test_all_of_the_fifth_set_is_final_and_a_third_of_its_questions_are_look_alikes_of_each_reason() -> None:
+    described, questions = truth.tables(truth.FIFTH), truth.questions(truth.FIFTH)
+    assert Counter(table["half"] for table in described.values()) == {"final": 12}
+    assert len({table["kind"] for table in described.values()}) == 8
+    assert {each["table"] for each in questions} == described.keys()
+    assert len({each["ask"].casefold() for each in questions}) == len(questions)
+    assert {each["refuse"] for each in questions if "refuse" in each} == REASONS
+    assert 0.25 < sum("refuse" in each for each in questions) / len(questions) < 0.35
+
+
+@pytest.mark.parametrize("of_set", SETS, ids=lambda folder: folder.name)
 def test_answers_recompute_from_the_rows_that_the_files_are_written_from(of_set: Path, tmp_path: Path) -> None:
     assert answered(of_set, tmp_path) == truth.questions(of_set)
     texts = [path for path in tmp_path.rglob("*") if path.suffix in {".csv", ".tsv", ".md", ".html"}]
