@@ -12,6 +12,7 @@ import os
 import random
 import secrets
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from typing import Any
 import anyio.to_thread
 
 START_S = 1_800_000_000.0
+MEMORY = "/dev/shm"  # noqa: S108 - folders of our own are made there, where a segment of the index waits for no disk
 
 
 class Clock:
@@ -74,8 +76,10 @@ def same_hashes() -> None:
 
 
 def take_over() -> None:
-    """Put the simulation's clock, chance and executor in the place of the process's."""
+    """Put the simulation's clock, chance, executor and folders in the place of the process's."""
     assert "ragdrop" not in sys.modules, "ragdrop has bound the real clock already"
+    if os.access(MEMORY, os.W_OK):
+        tempfile.tempdir = MEMORY
     for name in ("time", "monotonic", "perf_counter"):
         setattr(time, name, CLOCK)
     time.sleep = lambda seconds: CLOCK.sleep(float(seconds))

@@ -64,7 +64,6 @@ CACHE_S = 300.0  # an answer from a cache may lack a document that is this young
 LIMITS_S = {"ingest": 300.0, "query": 29.0, "generate": 29.0, "mcp": 29.0, "sweep": 900.0, "operator": 3_600.0}
 AT_ONCE = {"ingest": 3, "query": 3, "generate": 2, "mcp": 1, "sweep": 1, "operator": 1}
 PROMPTER = JinjaPrompter()  # it compiles a template once
-MEMORY = (Path("/dev/shm"),)  # noqa: S108 - folders of our own are made there, where a write costs no disk
 PART_CHARACTERS = 900  # a document of three pages has parts, which go from worker to worker
 MAX_ACTORS = 6
 SHARD_CHUNKS = 1
@@ -140,7 +139,7 @@ class Universe:
         self.word_of: dict[str, str] = {}  # of a version
         self.functions = functions
         self.model = Model(LATE_S if self.scheduler.weather.error else HEARD_S)
-        self.folder = Path(tempfile.mkdtemp(prefix="simulation-", dir=next(filter(Path.is_dir, MEMORY), None)))
+        self.folder = Path(tempfile.mkdtemp(prefix="simulation-"))
         self.words = self.sequence = 0
         self.broken: Violation | None = None
         self.shards: Simulated | None = None
@@ -244,14 +243,25 @@ class Universe:
         self.scheduler.resume(actor)
         if self.broken is not None:
             raise self.broken
-        if actor.is_over and actor.environment.kind == "ingest":
-            stored = self.tenant("acme").settings_of("team").get("access")
-            if groups_in(stored) == self.model.rules[-1]:
-                self.model.ruled()
+        if actor.is_over and actor.environment.kind == "ingest" and self.is_ruled():
+            self.model.ruled()
         if actor.is_over:
             actor.environment.is_busy = False
             if actor.is_dead:
                 self.environments.remove(actor.environment)
+
+    def is_ruled(self) -> bool:
+        """Whether the registry has the rules of the newest version of their file, after which no older ones come.
+
+        Rules that are equal do not say so: with those of the version before the last one, the last but one may come.
+        """
+        stored, head = self.tenant("acme").settings.get("team"), self.registry.head(DocumentKey.parse(RULES))
+        there = self.bucket.head(RULES)
+        if stored is None or head is None:
+            return False
+        if there is not None:
+            return stored.version_id == there.version_id
+        return not stored.values and stored.revision == head.revision
 
     def invoke(self, kind: str, name: str, work: Callable[[Environment, float], None]) -> None:
         """Let a function begin in an environment that is warm or new; nothing happens where too many run."""
@@ -363,12 +373,8 @@ class Universe:
 
 
 def rule_in(body: bytes | None) -> Groups:
-    """The groups of the one rule of a settings file."""
-    return groups_in(None if body is None else json.loads(body).get("access"))
-
-
-def groups_in(rules: Any) -> Groups:
-    """The groups of the one rule among *rules* as they are written; None where there are none."""
+    """The groups of the one rule of a settings file; None where there is none."""
+    rules = None if body is None else json.loads(body).get("access")
     return frozenset(rules[0]["groups"]) if rules else None
 
 

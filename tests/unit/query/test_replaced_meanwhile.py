@@ -35,16 +35,17 @@ class Between(MemoryChunkIndex):
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("warm", [True, False])
-def test_a_document_that_is_replaced_while_a_search_runs_is_found(when: str, *, warm: bool) -> None:
+@pytest.mark.parametrize("stage", [None, "spring"])
+def test_a_document_that_is_replaced_while_a_search_runs_is_found(when: str, stage: str | None, *, warm: bool) -> None:
     index = Between()
     world = World(index=index)
     world.put("team/a.md", "The pump is red.")
     if warm:
-        world.search("pump first")
+        world.search("pump first", stage=stage)
 
     setattr(index, when, lambda: world.put("team/a.md", "The pump is blue."))
 
-    assert world.texts("pump again")
+    assert world.texts("pump again", stage=stage)
 
 
 def test_a_search_without_superseded_hits_asks_the_index_once() -> None:

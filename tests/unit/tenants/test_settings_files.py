@@ -11,6 +11,7 @@ import pytest
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import DetailFilters, Status
 from ragdrop.domain.settings import FILE_SETTINGS, Tunables
+from ragdrop.domain.tenants import StoredSettings
 from ragdrop.errors import DatabaseError
 from ragdrop.tenants.settings_in_force import in_force
 from tests.world import TENANT, World
@@ -100,6 +101,21 @@ def test_a_purged_file_leaves_no_settings_even_if_its_event_comes_last(world: Wo
 
     assert settings(world, "team") == Tunables()
     assert world.registry.head(world.key(TEAM)) is None
+
+
+def test_a_file_that_is_deleted_while_it_is_applied_leaves_no_settings(world: World) -> None:
+    keep_settings = world.registry.keep_settings
+
+    def deleted_meanwhile(name: str, vault: str, applied: StoredSettings) -> bool:
+        world.registry.keep_settings = keep_settings
+        world.delete(TEAM)
+        return keep_settings(name, vault, applied)
+
+    world.registry.keep_settings = deleted_meanwhile
+    drop(world, TEAM, min_relevance=0.25)
+
+    assert settings(world, "team") == Tunables()
+    assert world.head(TEAM).status is Status.DELETED
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))

@@ -298,6 +298,11 @@ class StagedView(View):
         super().__init__(registry, index)
         self._stages = dict(stages)
 
+    def moved_on(self, keys: Collection[DocumentKey], deadline: Deadline) -> bool:
+        """Whether one of the documents may have changed since the view began, which has read no counts."""
+        del deadline
+        return bool(keys)
+
     def viewed(self, heads: Heads, deadline: Deadline) -> Heads:
         """The *heads* with what waits; one more batch read where something does."""
         waiting = {key: head for key, head in heads.found.items() if was_promoted(head, self._stages)}

@@ -98,15 +98,19 @@ class ApplySettings:
     def remove(self, key: DocumentKey, revision: int | None) -> None:
         """Return to the defaults, as the file is gone, unless the stored revision is newer than *revision*.
 
-        *revision* is its tombstone's, None if there is no tombstone.
+        *revision* is its tombstone's, None if there is no tombstone.  It is written also where nothing is in force: a
+        worker that is slow with a version before it may not put that in force later.
         """
         gone = StoredSettings({}, int(self._clock() * 1000) if revision is None else revision)
         tenant = self._registry.tenant(key.tenant)
-        if tenant is not None and tenant.settings_of(key.vault):
-            if tenant.settings_of(key.vault).get("golden_questions"):
+        if tenant is None:
+            return
+        before = tenant.settings.get(key.vault) or StoredSettings({}, 0)
+        if before.values or before.revision < gone.revision:
+            if before.values.get("golden_questions"):
                 self._admissions.end(key.tenant, key.vault)
             self._registry.keep_settings(key.tenant, key.vault, gone)
-            _note_rules(key, tenant.settings_of(key.vault), {}, None)
+            _note_rules(key, before.values, {}, None)
             self._directory.forget(key.tenant)
 
     def _values(self, body: bytes, key: DocumentKey, tenant: Tenant) -> dict[str, Any]:
