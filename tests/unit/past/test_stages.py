@@ -148,6 +148,29 @@ def test_a_version_put_after_the_promotion_waits_for_its_end(world: World) -> No
     assert world.head("team/late.md").status is Status.STAGED
 
 
+def test_what_joined_while_a_stage_was_promoted_goes_live_with_the_next_promotion(world: World) -> None:
+    world.put("team/pump.md", "The pump is red.")
+    stage(world, "team/pump.md", "The pump is blue.")
+    promoted_at_s = world.now_s
+    promote_stage = world.registry.promote_stage
+
+    def joined_meanwhile(tenant: str, name: str, _now_s: float) -> bool:
+        world.now_s += 1
+        stage(world, "team/late.md", "The pump is late.")
+        return promote_stage(tenant, name, promoted_at_s)
+
+    world.registry.promote_stage = joined_meanwhile
+    promote(world)
+    world.registry.promote_stage = promote_stage
+    settled(world)
+    assert "late.md" not in texts(world)
+
+    promote(world)
+    settled(world)
+
+    assert texts(world) == {"pump.md": "The pump is blue.", "late.md": "The pump is late."}
+
+
 def test_a_promoted_document_is_read_as_searches_show_it(world: World) -> None:
     world.put("team/pump.md", "The pump is red.")
     stage(world, "team/pump.md", "The pump is blue.")

@@ -8,6 +8,7 @@ from ragdrop.domain.access import NOBODY
 from ragdrop.domain.bounded_cache import BoundedCache
 from ragdrop.domain.deadlines import Deadline, rfc3339
 from ragdrop.domain.documents import Detail, Failure, Head, Status
+from ragdrop.domain.history import was_promoted
 from ragdrop.domain.keys import DocumentKey, folder_of
 from ragdrop.domain.settings import Tunables
 from ragdrop.domain.tenants import Tenant
@@ -84,7 +85,7 @@ class ActivateRevisions:
         """Put a revision into its stage; the tenant then knows of its vault and its type."""
         key, detail = written.key, written.detail
         if f"{key.vault}/{detail.stage}" in written.tenant.promoted:
-            self._end_if_done(key, detail.stage or "")
+            self._end_if_done(key, detail.stage or "", written.tenant)
         before = self.registry.put_in_stage(detail, self.clock())
         staged = before is not None
         if before is not None:
@@ -107,12 +108,15 @@ class ActivateRevisions:
             self.count(tenant, head.key, before, detail=detail)
             self._note_folder(head.key)
         self.clean(head.key, tenant, deadline)
-        self._end_if_done(head.key, head.stage or "")
+        self._end_if_done(head.key, head.stage or "", tenant)
 
-    def _end_if_done(self, key: DocumentKey, stage: str) -> None:
-        """Forget that a stage was promoted where no other document than *key* waits in it: nothing can join it."""
+    def _end_if_done(self, key: DocumentKey, stage: str, tenant: Tenant) -> None:
+        """Forget that a stage was promoted where no other document than *key* waits that it was promoted with.
+
+        What joined it later waits for the next promotion, which there is none of until this one has ended.
+        """
         for heads in head_pages(self.registry, key.tenant, vault=key.vault, status=Status.STAGED, size=PAGE):
-            if any(each.stage == stage and each.key != key for each in heads):
+            if any(each.stage == stage and each.key != key and was_promoted(each, tenant.promoted) for each in heads):
                 return
         self.registry.end_stage(key.tenant, f"{key.vault}/{stage}")
 
