@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.documents import Page
+from ragdrop.domain.history import STAGE
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Tenant
 from ragdrop.errors import ConflictError, DatabaseError, EmbeddingServiceError, ObjectStoreError
 from tests.world import TENANT, World
@@ -260,6 +262,23 @@ def test_a_document_that_the_listing_does_not_show_yet_reaches_the_new_index(wor
 
     assert report is not None
     assert report.documents == 2
+
+
+def test_a_document_that_no_list_shows_as_its_state_changes_reaches_the_new_index(world: World) -> None:
+    world.put("team/a.md", "The tide is high.")
+    world.put("team/a.md", "The tide is low.", {STAGE: "spring"})
+    page = world.registry.page
+
+    def moved(*args: Any, **named: Any) -> Page:  # from a state that is read later to one that was read already
+        return page(*args, **named) if named["status"] else Page([], None)
+
+    world.registry.page = moved
+    world.app.operate.reindex.run(TENANT, smaller_chunks(world))
+    world.registry.page = page
+
+    look_again(world)
+    assert world.texts("tide") == ["The tide is high."]
+    assert world.texts("tide", stage="spring") == ["The tide is low."]
 
 
 def test_a_reader_that_still_knows_the_dropped_index_looks_up_the_new_one(world: World) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ragdrop.domain.chunks import CandidateQuery, Filters
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Detail, Head, Heads, searched_revisions
+from ragdrop.domain.documents import Detail, Head, Heads, Status, searched_revisions
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import ActiveIndex, Tenant, index_name, routes_for
 from ragdrop.errors import ConflictError, DatabaseError, InvalidParamsError
@@ -106,6 +106,7 @@ class Reindex:
             ConflictError: The indexes were changed by someone else.
             DatabaseError: The copy is not whole; the old index continues to answer.
         """
+        copied += self._copy_moved(tenant, building)
         documents, chunks = self._verify(tenant, building, known)
         self._move(self._tenant(tenant.name), active=building, building=None, previous=tenant.active)
         return ReindexReport(tenant.name, tenant.active.name, building.name, documents, chunks, copied)
@@ -197,6 +198,14 @@ class Reindex:
             copied += self._copy(heads, tenant, building)
             done += len(heads)
             progress(done, max(total, done))
+        return copied
+
+    def _copy_moved(self, tenant: Tenant, building: ActiveIndex) -> int:
+        """Copy what no list showed, as it moved to a state that was read already, and is there still; how many."""
+        copied = 0
+        for status in (Status.PENDING, Status.STAGED, Status.FAILED):
+            for listed in head_pages(self.registry, tenant.name, status=status, size=self.page_size):
+                copied += self._copy(self.current(listed), tenant, building)
         return copied
 
     def _copy(self, heads: Sequence[Head], tenant: Tenant, building: ActiveIndex) -> int:
