@@ -70,6 +70,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         Benchmark("ingest"),
         Benchmark("citations", 0.5),
         Benchmark("streaming", 0.5),
+        Benchmark("page_speed", 2, by_name=True),
         Benchmark("peers_quality", 16, timed=False, options=QUICK, by_name=True, keeps=QUALITY),
         Benchmark("parity", 9, timed=False, by_name=True),
         Benchmark("peers_own_words", 5, timed=False, by_name=True),
