@@ -54,7 +54,7 @@ export function uploads(element, zone, { me: who, signal, vault, folder, changed
       return into.focus();
     }
     const above = below.value.trim().replace(/^\/+|\/+$/g, "");
-    for (const [path, file] of found) add(into.value, above ? `${above}/${path}` : path, file);
+    add(into.value, found.map(([path, file]) => [above ? `${above}/${path}` : path, file]));
     pump();
   }
 
@@ -97,10 +97,13 @@ async function walk(entry, found) {
   for (let some; (some = await given("readEntries", reader, [])).length;) for (const each of some) await walk(each, found);
 }
 
-function add(vault, path, file) {
-  items = items.filter((each) => each.state !== "waiting" || each.vault !== vault || each.path !== path);
-  const reason = refusal(vault, path, file);
-  items.push({ vault, path, file, key: newKey(), state: reason ? "left_out" : "waiting", sent: 0, tries: 0, error: { text: reason }, version: null });
+function add(vault, found) {
+  const files = new Map(found);
+  items = items.filter((each) => each.state !== "waiting" || each.vault !== vault || !files.has(each.path));
+  for (const [path, file] of files) {
+    const reason = refusal(vault, path, file);
+    items.push({ vault, path, file, key: null, state: reason ? "left_out" : "waiting", sent: 0, tries: 0, error: { text: reason }, version: null });
+  }
 }
 
 // Why a file is not sent, or null.
@@ -110,7 +113,8 @@ function refusal(vault, path, file) {
   if (!file) return t("up.unreadable");
   if (!file.size) return t("up.empty");
   if (file.size > most) return t("up.large", { size: bytes(file.size), most: bytes(most) });
-  return NO_PATH.test(path) || new TextEncoder().encode(`${tenant}/${vault}/${path}`).length > MAX_KEY_BYTES ? t("up.bad_path") : null;
+  const key = `${tenant}/${vault}/${path}`;
+  return NO_PATH.test(path) || 3 * key.length > MAX_KEY_BYTES && new TextEncoder().encode(key).length > MAX_KEY_BYTES ? t("up.bad_path") : null;
 }
 
 // crypto.randomUUID is not there without HTTPS.
@@ -127,7 +131,7 @@ function pump() {
 
 async function start(item) {
   const { file } = item;
-  Object.assign(item, { state: "sending", sent: 0, stopped: null });
+  Object.assign(item, { state: "sending", sent: 0, stopped: null, key: item.key ?? newKey() });
   try {
     await file.slice(0, 1).arrayBuffer().catch(() => { throw Object.assign(new Error(), { text: t("up.unreadable") }); });
     item.version = file.size > me.max_put_bytes ? await post(item) : await put(item);
@@ -264,7 +268,7 @@ function cancel(some) {
 }
 
 function sendAgain(some) {
-  for (const item of some) Object.assign(item, { key: item.version ? newKey() : item.key, version: null, tries: 0, state: "waiting", sent: 0 });
+  for (const item of some) Object.assign(item, { key: item.version ? null : item.key, version: null, tries: 0, state: "waiting", sent: 0 });
   pump();
 }
 

@@ -9,6 +9,7 @@ import { bytes, number, t, when } from "./strings.js";
 
 const COMPARED = 300_000; // code points of each version
 const AROUND = 3;         // lines shown before and after a change
+const PARTS = 1_000;      // of a difference, shown at once
 const PASSAGES = 20;      // versions whose changed passages the API gives at once
 
 // The view of a document's versions; *chosen* may name two of them.
@@ -135,12 +136,24 @@ export async function view(main, { me, parts: [vault, ...segments], params, sign
 function lines(before, after) {
   const parts = lineDifference(before, after);
   if (parts.every(([kind]) => kind === null)) return h("p.muted[data-same]", t("past.same"));
-  return h("div.diff[tabindex=0][role=region]", { "aria-label": t("past.what") }, parts.map(([kind, text], place) => {
+  let shown = 0;
+  const body = h("div.diff[tabindex=0][role=region]", { "aria-label": t("past.what") });
+  const more = button(".quiet[data-action=more-parts]", t("common.more"), add);
+  add();
+  return [body, more];
+
+  function add() {
+    body.append(...parts.slice(shown, shown + PARTS).flatMap(([kind, text], at) => part(kind, text, shown + at)));
+    shown += PARTS;
+    more.hidden = shown >= parts.length;
+  }
+
+  function part(kind, text, place) {
     if (kind) return h(kind, h("span.visually-hidden", t(`past.${kind}`), " "), text);
     const all = text.split("\n");
     const [first, last] = [place > 0 ? AROUND : 0, place < parts.length - 1 ? AROUND + 1 : 1];
     const folded = all.length - first - last;
     if (folded < 2) return text;
-    return [all.slice(0, first).map((line) => `${line}\n`), h("span.muted[data-folded]", t("past.folded", { count: number(folded) })), "\n", all.slice(all.length - last).join("\n")];
-  }));
+    return [all.slice(0, first).map((line) => `${line}\n`), h("span.muted[data-folded]", t("past.folded", { count: number(folded) })), "\n", all.slice(all.length - last).join("\n")].flat();
+  }
 }

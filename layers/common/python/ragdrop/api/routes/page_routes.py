@@ -1,12 +1,14 @@
 """The web page at `/app`: its files, and how a browser signs in.
 
-The files are made of those of `ragdrop/page/`: one script and one style sheet, as each request may start a function.
-The page names them under a digest of all of them, so a browser may cache them for good and never mixes two releases.
+Two files are made of those of `ragdrop/page/`, as each request may start a function: the page, which holds its styles
+and so paints before anything else has come, and its script.  The page names the script under a digest of both, so a
+browser may cache it for good and never mixes two releases.
 """
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Mapping
+from base64 import b64encode
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated
@@ -31,12 +33,7 @@ from ragdrop.tenants.sign_in import SignInCodes
 
 FOLDER = Path(__file__).parents[2] / "page"
 INDEX = "index.html"
-MEDIA_TYPES: Mapping[str, str] = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-}
+MEDIA_TYPES: Mapping[str, str] = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 FOR_GOOD = "public, max-age=31536000, immutable"
 ASK_AGAIN = "no-cache"  # cached, but asked for again with its ETag
 FIXED_HEADERS = {
@@ -46,25 +43,30 @@ FIXED_HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-_LOCAL = re.compile(r'((?:href|src)=")app/')
-SCRIPT, STYLES = "main.js", "page.css"
+_LOCAL = re.compile(r'(src=")app/')
+SCRIPT = "main.js"
 FIRST = "theme.js"  # runs before the first paint, and is no module
+_INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w.]+)";$', re.MULTILINE)
 _LATER = re.compile(r'\bimport\("\./([\w.]+)"\)')
 _EXPORT = re.compile(r"^export (?=(?:(?:async )?function\*?|const|class) (\w+))", re.MULTILINE)
 _COMMENT = re.compile(r"^ *//.*\n|(?<=[;,{]) +// [^\"'`\n]*$", re.MULTILINE)
 
 
-def content_security_policy(upload_origin: str) -> str:
+def content_security_policy(upload_origin: str, scripts: Iterable[str] = (), styles: Iterable[str] = ()) -> str:
     """The policy of the page: files and requests of the page's origin, uploads to the bucket, and pictures in it.
+
+    Of inline *scripts* and *styles* it admits those alone that are given, each by its SHA-256.
 
     >>> "connect-src 'self' https://bucket.example;" in content_security_policy("https://bucket.example")
     True
+    >>> content_security_policy("", styles=["a {}"]).split("; ")[2]
+    "style-src 'self' 'sha256-mkSHzL7faOU7/U/v8Umg+058R69+vN2A2xmE3Fz1q98='"
     """
     rules = (
         "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
+        " ".join(("script-src 'self'", *map(_digest_source, scripts))),
+        " ".join(("style-src 'self'", *map(_digest_source, styles))),
         f"img-src 'self' data: {upload_origin}".rstrip(),
         f"connect-src 'self' {upload_origin}".rstrip(),
         "base-uri 'none'",
@@ -74,6 +76,10 @@ def content_security_policy(upload_origin: str) -> str:
         "trusted-types 'none'",
     )
     return "; ".join(rules)
+
+
+def _digest_source(text: str) -> str:
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def origin_of(url: str) -> str:
@@ -107,10 +113,10 @@ def module_of(name: str, text: str) -> str:
 
 
 def bundled(scripts: Mapping[str, str]) -> str:
-    """One script: FIRST at once, the module SCRIPT when the page is read, and each other when it is first asked for."""
+    """One script: the module SCRIPT when the page is read, and each other when it is first asked for."""
     modules = "".join(module_of(name, text) for name, text in scripts.items() if name != FIRST)
     return f""""use strict"; {{
-{scripts[FIRST]}const made = new Map();
+const made = new Map();
 const $load = (name) => made.get(name) ?? made.set(name, modules[name]()).get(name);
 const $later = async (name) => $load(name);
 const modules = {{
@@ -122,11 +128,13 @@ document.addEventListener("DOMContentLoaded", () => $load("{SCRIPT}"));
 
 @cache
 def page_files() -> Mapping[str, bytes]:
-    """The files of the page by name, made once."""
-    files = {file.name: file.read_text("utf-8") for file in sorted(FOLDER.iterdir()) if file.suffix in MEDIA_TYPES}
+    """The page and its script by name, made once."""
+    files = {file.name: file.read_text("utf-8") for file in sorted(FOLDER.iterdir())}
     styles = "".join(text for name, text in files.items() if name.endswith(".css"))
     script = bundled({name: text for name, text in files.items() if name.endswith(".js")})
-    return {INDEX: files[INDEX].encode(), SCRIPT: script.encode(), STYLES: styles.encode()}
+    html = files[INDEX].replace("<script></script>", f"<script>{files[FIRST]}</script>")
+    html = html.replace("<style></style>", f"<style>{styles}</style>")
+    return {INDEX: html.encode(), SCRIPT: script.encode()}
 
 
 @cache
@@ -145,7 +153,9 @@ def page_router(upload_url: Callable[[], str]) -> APIRouter:
 
     @cache
     def headers() -> Mapping[str, str]:
-        return {**FIXED_HEADERS, "content-security-policy": content_security_policy(origin_of(upload_url()))}
+        inline = [found.groups() for found in _INLINE.finditer(page_files()[INDEX].decode())]
+        texts = ([text for tag, text in inline if tag == each] for each in ("script", "style"))
+        return {**FIXED_HEADERS, "content-security-policy": content_security_policy(origin_of(upload_url()), *texts)}
 
     @router.get("/")
     def get_root(request: Request, accept: Annotated[str | None, Header()] = None) -> Response:
