@@ -109,8 +109,13 @@ class TestLarge:
         page.set_default_timeout(PATIENCE_MS)
         page.locator("[data-page=threads]").wait_for()
         longest = []
+
+        def look() -> None:
+            go(page, route)
+            page.locator(shown).first.wait_for()
+
         for _ in range(TRIES):
-            longest.append(tasks_of(page, lambda: (go(page, route), page.locator(shown).first.wait_for())))
+            longest.append(tasks_of(page, look))
             assert page.evaluate("document.querySelectorAll('*').length") < MOST_ELEMENTS
             assert len(page.locator("main").inner_text()) < MOST_TEXT
             go(page, "#/threads")
