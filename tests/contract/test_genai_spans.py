@@ -87,6 +87,15 @@ def test_a_span_has_what_the_conventions_require_and_recommend_and_nothing_that_
     assert span.name == levels["name"].replace("{", "{0[").replace("}", "]}").format(has)
 
 
+def test_a_chat_span_has_what_langfuse_documents_as_a_generations_model_and_usage(world: World) -> None:
+    ask(world)
+
+    names = {
+        f"gen_ai.{each}" for each in ("request.model", "response.model", "usage.input_tokens", "usage.output_tokens")
+    }
+    assert names <= {*fields(span_of("chat"))}
+
+
 def test_the_operations_and_providers_are_among_the_well_known_ones_or_our_own(world: World) -> None:
     ask(world)
 
