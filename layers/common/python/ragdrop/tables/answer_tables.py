@@ -10,6 +10,7 @@ from decimal import Decimal
 from ragdrop.tables.asked import read_question
 from ragdrop.tables.match_table import Mismatch, PlanCandidate, match_table
 from ragdrop.tables.plans import Plan, PlanResult, Refusal, RefusedPlanError, run_plan, shown_number
+from ragdrop.tables.reading_evidence import LEAST
 from ragdrop.tables.table_words import numbers_its_rows
 from ragdrop.tables.typed import TypedTable
 
@@ -51,6 +52,7 @@ class TableAnswer:
     closest: tuple[str, ...] = ()
     unknown: int = 0
     unit: str = ""
+    evidence: float = field(default=0.0, repr=False, compare=False)
     plan: Plan | None = field(default=None, repr=False, compare=False)
     table: TypedTable | None = field(default=None, repr=False, compare=False)
     used: Sequence[int] = field(default=(), repr=False, compare=False)
@@ -88,6 +90,9 @@ def answer_from_tables(question: str, tables: Sequence[TypedTable], today: date)
     given = [each for each in answers if not each.abstained]
     if not given:
         return answers[0]
+    if given[0].evidence < LEAST:
+        [unknown] = {each[2][0].unknown for each in found if each[1] is given[0].table}
+        return TableAnswer(reason="no_value", closest=(given[0].path,), unknown=unknown)
     if any(each.reason not in {None, "no_value"} for each in answers):
         return TableAnswer(reason="ambiguous", closest=tuple(dict.fromkeys(each.path for each in given)))
     same = {(each.value, each.number) for each in given}
@@ -124,7 +129,7 @@ def _answers(table: TypedTable, candidates: Sequence[PlanCandidate]) -> list[Tab
         except RefusedPlanError as exc:
             found.append(TableAnswer(reason=exc.reason, closest=(table.path,), expression=plan.expression(table)))
             continue
-        found.append(answer_of_plan(plan, table, result))
+        found.append(replace(answer_of_plan(plan, table, result), evidence=candidate.evidence))
     return found
 
 

@@ -30,6 +30,7 @@ from ragdrop.tables.vocabulary import (
     number_of,
     root_of,
     wants_of,
+    with_capitals,
 )
 
 _NUMBER = r"(?:(?P<sign>eur|usd|gbp|chf) )?(?P<n>-?\d[\d.,']*)(?: (?P<k>thousand|million|k))?"
@@ -57,6 +58,7 @@ _FOLDS: tuple[tuple[re.Pattern[str], Operation | str], ...] = tuple(
     (re.compile(rf"(?<!\S)(?:{pattern})(?!\S)"), fold)
     for pattern, fold in (
         (r"(?:what |which )?(?:share|percentage|percent) of(?: all)?|(?:welcher )?anteil|wie viel prozent", "share"),
+        (r"what percentage", "share"),
         (r"(?:average|mean) number of", "mean"),
         (r"how many (?:different|distinct|unique)|wie viele (?:verschiedene|unterschiedliche)", "distinct"),
         (r"(?:the )?number of (?:different|distinct|unique)", "distinct"),
@@ -65,7 +67,7 @@ _FOLDS: tuple[tuple[re.Pattern[str], Operation | str], ...] = tuple(
             "count",
         ),
         (r"(?:im |the )?(?:median|zentralwert)", "median"),
-        (r"on average|average|mean|im durchschnitt|durchschnitt\w*|im schnitt", "mean"),
+        (r"on average|average|mean|mittlere[nrs]?|im durchschnitt|durchschnitt\w*|im schnitt", "mean"),
         (r"in total|total|sum(?: of)?|altogether|(?:all )?together|in all|combined|overall|so far", "sum"),
         (r"insgesamt|summe|zusammen|bisher", "sum"),
         (r"gesamt\w*|add up(?: all)?(?: the)?", "sum"),
@@ -74,6 +76,7 @@ _FOLDS: tuple[tuple[re.Pattern[str], Operation | str], ...] = tuple(
 _DIFFERENCE = re.compile(
     r"(?<!\S)(?:the )?(?:difference(?=(?: \w+){0,6} between )|(?:differenz|unterschied)(?=.* (?:zwischen|und) )"
     r"|how much (?:more|less|higher|lower|longer|shorter|cheaper|heavier)|how many (?:more|fewer)"
+    r"|by how (?:much|many)(?: \w+)?(?= (?:is|was|are|were) .* than )"
     r"|wie viel mehr|wie viel weniger|compared (?:to|with))(?!\S)"
 )
 _GROUP = re.compile(r"(?<!\S)(?:per|for each|for every|in each|in every|by|each|every|pro|je|nach)(?= (?!\d))")
@@ -154,6 +157,7 @@ class Asked:
     concepts: tuple[str, ...] = ()  # of `how long`, `who` and the like
     wants: str = "what"
     upper: frozenset[int] = frozenset()  # words in capitals, such as IT
+    capitals: frozenset[int] = frozenset()  # words that begin with a capital letter
     glossed: frozenset[int] = frozenset()  # words in brackets, which say again what stands before them
     today: date = date(2000, 1, 1)
     root: Root = english_root
@@ -248,6 +252,8 @@ class _Reader:
         return found
 
     def _period(self, at: int, moment: Moment, end: int) -> Period:
+        while at and self.words[at - 1] in {"dem", "den", "the"}:  # `nach dem 1. Oktober`
+            at -= 1
         before = self.words[at - 1] if at else ""
         joined = self.words[end] if end < len(self.words) else ""
         if before in _FROM and joined in {"and", "to", "until", "till", "through", "und", "bis", "-"}:
@@ -434,6 +440,7 @@ def read_question(question: str, today: date) -> Asked | None:
         asked_concepts(text),
         wants_of(words),
         in_capitals(question, len(words)),
+        with_capitals(question, len(words)),
         in_brackets(question),
         today,
         root,

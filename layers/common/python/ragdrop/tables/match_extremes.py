@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from groundcheck.sentences import STOP_WORDS
+from ragdrop.tables.cell_values import unit_name
 from ragdrop.tables.match_meaning import PARTICIPLE, MeaningMatcher
 from ragdrop.tables.match_words import WHICH, NamedColumn
 from ragdrop.tables.plans import Operation, Plan, RefusedPlanError, RowFilter
@@ -229,8 +230,40 @@ class ExtremeMatcher(MeaningMatcher):
         numbered = self.vocabulary.numbered
         named = sorted(
             (each for each in self.found.named if each.weight > 1 or (self.asked.wants == "who" and each.start == 1)),
-            key=lambda each: (-each.weight, each.start),
+            key=lambda each: (each.start not in self.asked.glossed, -each.weight, each.start),
         )
         named = [each for each in named if each.column in numbered or self.table.columns[each.column].kind in kinds]
         behind = [each for each in named if self.asked.words[max(each.start - 1, 0)] in WHICH]
         return [each.column for each in behind or named]
+
+    def _is_ours(self, at: int) -> bool:
+        """Whether a unit that has no place is the table's own: `mean length of the shows, minutes`."""
+        unit = unit_name(self.asked.words[at])
+        return bool(unit) and any(self.vocabulary.has_unit(column, unit) for column in self.vocabulary.numeric)
+
+    def _folds_a_text(self) -> bool:
+        """Whether the header right behind the fold is of texts: what was meant has no numbers."""
+        behind = [each.column for each in self.found.named if 0 <= each.start - self.asked.fold_end <= 1]
+        is_number_of = not {"number", "anzahl"}.isdisjoint(self.asked.words[: self.asked.fold_end])
+        rows = set() if is_number_of else {self.table.label, self.table.naming, self._first_text()}
+        return bool(behind) and all(self.table.columns[at].kind == "text" and at not in rows for at in behind)
+
+    def _is_each(self) -> bool:
+        """Whether something is asked `per` what no column is of: `cost per person`."""
+        at = self.asked.group_at
+        is_header = any(each.start < (at or 0) < each.end for each in self.found.named)
+        return at is not None and self.asked.words[at - 1] in {"per", "pro", "je"} and not is_header
+
+    def _done(self) -> list[int]:
+        """Of `how many meals were ordered` the numbers of the column `Ordered`."""
+        columns, words = self.table.columns, self.asked.words
+        named = [each for each in self.found.named if each.column in self.vocabulary.numeric]
+        said = {
+            each.column for each in named if words[each.start].endswith(("ed", "sold")) and not self._is_sized(each)
+        }
+        return (
+            sorted(said) if len(said) == 1 and not any(columns[at].unit or is_year(columns[at]) for at in said) else []
+        )
+
+    def _first_text(self) -> int | None:
+        return next((at for at, column in enumerate(self.table.columns) if column.kind == "text"), None)

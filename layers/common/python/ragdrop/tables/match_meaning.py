@@ -11,20 +11,9 @@ from ragdrop.tables.cell_values import unit_factor, unit_name
 from ragdrop.tables.match_conditions import ConditionMatcher
 from ragdrop.tables.match_words import WHICH, NamedColumn
 from ragdrop.tables.plans import RowFilter
-from ragdrop.tables.table_words import is_year, says_verb
-from ragdrop.tables.vocabulary import (
-    AUXILIARIES,
-    BEING,
-    CONCEPTS,
-    IRREGULAR,
-    OTHER_MONEY,
-    PAYS,
-    READINGS,
-    STATES,
-    german_root,
-    number_of,
-)
-from ragdrop.tables.word_relations import has_opposite, relation, says_little, senses, sorts
+from ragdrop.tables.table_words import is_year
+from ragdrop.tables.vocabulary import CONCEPTS, IRREGULAR, OTHER_MONEY, READINGS, german_root, number_of
+from ragdrop.tables.word_relations import relation, senses, sorts
 
 MAX_MEANT = 300  # distinct texts of a column whose meanings are compared
 MIN_COMPOUND = 8  # letters of a word of two
@@ -67,7 +56,9 @@ class MeaningMatcher(ConditionMatcher):
             elif senses(word) is not None:
                 is_asked = at > 0 and self.asked.words[at - 1] in WHICH  # `which movie` is a film, not any row
                 is_row = at == self.asked.superlative_end > 0  # `the dearest visit` is any row, not an inspection
-                (not is_row and self._value_meant(at)) or (is_asked and self._header_meant(at)) or self._rows_meant(at)
+                is_act = self.asked.wants in {"who", "when"} and word.endswith(("ed", "ing"))  # painted: no pictures
+                is_value = not (is_row or is_act) and self._value_meant(at)
+                is_value or (is_asked and self._header_meant(at)) or self._rows_meant(at)
                 self._free(at, at + 1) and self._header_meant(at)
 
     def _result(self) -> None:
@@ -102,12 +93,22 @@ class MeaningMatcher(ConditionMatcher):
         self._counted_in()
         for one in list(self.found.named):
             self._are_rows(one)
+            self._is_modifier(one)
             is_state = self.asked.words[one.end - 1].endswith(("ed", "en", "sold"))
             for other in self.found.named if is_state and one.column in self.vocabulary.numeric else ():
                 if other.start == one.end and other.column in self.vocabulary.numeric - {one.column}:
                     self.found.named.remove(other)
                     self.found.needs = [needed for needed in self.found.needs if other.column not in needed]
                     break
+
+    def _is_modifier(self, one: NamedColumn) -> None:
+        """Of `episode title` the title is meant: the last noun of a compound."""
+        columns = self.table.columns
+        if one.column not in self.vocabulary.numbered and columns[one.column].kind != "text":
+            return
+        behind = [each.column for each in self.found.named if each.start == one.end and each.column != one.column]
+        if any(columns[at].kind in {"text", "date"} for at in behind):
+            self._drop(one.column)
 
     def _drop(self, column: int) -> None:
         self.found.named = [each for each in self.found.named if each.column != column]
@@ -214,122 +215,6 @@ class MeaningMatcher(ConditionMatcher):
             self.found.score += 1.0
         return found
 
-    def _ends_question(self, at: int) -> bool:
-        """Whether a verb ends a question for a column that is named: `which gate does LH123 leave from`."""
-        words = self.asked.words
-        is_last = set(words[at + 1 :]) <= _OF and at - 1 in self.found.used - self.asked.used
-        asked_for = [each.column for each in self.found.named if each.start and words[each.start - 1] in WHICH]
-        is_named = any(self.table.columns[column].kind != "date" for column in asked_for)
-        return (
-            is_last
-            and is_named
-            and bool(self.found.filters)
-            and not self.asked.fold
-            and not BEING.isdisjoint(words[:at])
-        )
-
-    def _is_money_word(self, at: int) -> bool:
-        """Whether a word says no more than that a number that is named is one: `ticket income`, `oral result`."""
-        word = self.asked.words[at]
-        is_number = any(each.column in self.vocabulary.numeric for each in self.found.named)
-        if word.removesuffix("s") in _MEASURES and is_number:
-            return True
-        is_money = self.asked.stems[at] in PAYS or any(relation(word, each) == 2 for each in _MONEY)
-        return is_money and any(self.table.columns[each.column].kind == "amount" for each in self.found.named)
-
-    def _is_counted_row(self, at: int) -> bool:
-        """Whether a noun behind `how many` is what rows are: it has what a header says, or is what a state says.
-
-        `How many readings had a systolic over 140`, `how many samples did not pass`; not `how many pages has Emma`.
-        """
-        asked, words = self.asked, self.asked.words
-        if asked.fold != "count" or at != asked.fold_end or at + 2 >= len(words):
-            return False
-        auxiliary, place = words[at + 1], at + 2
-        while place < len(words) - 1 and (words[place] in {"a", "an", "no", "not", "the", "been"}):
-            place += 1
-        if auxiliary in {"have", "had", "has", "with"}:
-            starts = {each.start for each in self.found.named}
-            whole = {start for start, options in self.found.filters for each in options if ' is "' in each.said}
-            return (
-                place in starts
-                or any(bound.start <= place + 1 <= bound.end for bound in asked.bounds)
-                or (any(start == place for start, _ in self.found.filters) and place not in whole)
-            )
-        states = {each.start for each in self.found.named if self._is_state(each.column)}
-        is_state = place in states or any(
-            start == place and any(self._is_state(each.column) for each in options)
-            for start, options in self.found.filters
-        )
-        return is_state and (
-            auxiliary in {"are", "were", "is", "was"} or (auxiliary in {"did", "do"} and words[at + 2] == "not")
-        )
-
-    def _is_done_by(self, at: int) -> bool:
-        """Whether a verb ends `did` with who did it, of whom is asked how much or how often: `did Nina teach yoga`.
-
-        A verb without an opposite says no more than what rows are; of what Nina lost or missed a column must tell.
-        """
-        words, start = self.asked.words, at - 1
-        while start > 0 and start in self.found.used - self.asked.used and words[start] not in AUXILIARIES:
-            start -= 1
-        is_ours = start == at - 1 and words[start] in _PRONOUNS
-        subject = words[start + 1 : at] or is_ours
-        counted = any(each.start == self.asked.fold_end for each in self.found.named) or words[:3] == _HOW_OFTEN
-        is_counted = counted and bool(self.asked.fold) and self._has_values()
-        return bool(subject) and words[start - is_ours] in AUXILIARIES and is_counted
-
-    def _has_values(self) -> bool:
-        """Whether cells of texts are a condition."""
-        return any(each.keys is not None for _, options in self.found.filters for each in options)
-
-    def _is_state(self, at: int) -> bool:
-        """Whether a column says yes or no, or one of few states."""
-        column = self.table.columns[at]
-        return column.kind in {"boolean", "date"} or not STATES.isdisjoint(self.vocabulary.spoken[at])
-
-    def _is_object(self, at: int, verb: str) -> bool:
-        """Whether a column is named right behind a superlative; one of texts only of a verb without an opposite."""
-        columns = [each.column for each in self.found.named if each.start == at > 0]
-        return any(column in self.vocabulary.numeric or not has_opposite(verb) for column in columns)
-
-    def _is_german_verb(self, at: int) -> bool:
-        """Whether a word is the verb of a question for a column that is named: the second phrase, or the last word.
-
-        What rows did, or when, the table must say: `welche Mitarbeiter rauchen`, `wann hat sie gekündigt`.
-        """
-        words, used, rows = self.asked.words, self.found.used, {self.table.label, self.table.row_name}
-        if self._leads_to_text(at):
-            return True
-        asked_for = {each.column for each in self.found.named} - rows
-        asked_for |= {place for name in self.asked.concepts for place in self.vocabulary.of_concept(name)}
-        if self.asked.wants == "when" or self.asked.stems[at] in PAYS or not asked_for:
-            return False
-        if at == len(words) - 1 and PARTICIPLE.fullmatch(words[at]):
-            return self.asked.said_most or not asked_for.isdisjoint(self.vocabulary.numeric)
-        if words[0] in {"in", "aus", "an", "von", "bei", "für", "mit", "seit"}:
-            words, at, used = words[1:], at - 1, {place - 1 for place in used}
-        if words[0] not in _GERMAN_ASKS:
-            return False
-        is_noun = words[0].startswith(("wel", "wie"))
-        counts = words[0] == "wie" and words[1].startswith("viel")
-        first = 3 if counts else 2 if is_noun else 1
-        while is_noun and first < at and first in used:
-            first += 1
-        return at == first and (not is_noun or first - 1 in used)
-
-    def _leads_to_text(self, at: int) -> bool:
-        """Whether a German verb stands between what rows are and where or how they are: `stehen in der Küche`."""
-        words, after = self.asked.words, at + 1
-        if not at or after >= len(words) or words[after] not in _GERMAN_PREPOSITIONS or at - 1 not in self.found.used:
-            return False
-        starts = range(after + 1, after + 3)
-        options = [each for start, some in self.found.filters if start in starts for each in some]
-        is_text = bool(options) and all(
-            each.keys and self.table.columns[each.column].kind == "text" for each in options
-        )
-        return is_text and self.asked.wants not in {"when", "who"}
-
     def _compound(self, at: int) -> None:
         """A German word of two that each have a place: `Stromverbrauch` of a row `Strom` and a column `Verbrauch`."""
         word = self.asked.words[at]
@@ -369,49 +254,3 @@ class MeaningMatcher(ConditionMatcher):
         if meant:
             return "concept", sorted(meant)
         return ("name", ()) if word in _HEADS or self.vocabulary.titled(root) else None
-
-    def _is_verb_of_value(self, at: int) -> bool:
-        """Whether a word is a verb before the value that it leads to: `which products come from Morocco`.
-
-        Who does something, and what became of what is counted, the table must say; not of a measure that is named as
-        what was done: `who racked up the most attempts`.
-        """
-        asked = self.asked
-        if asked.root is german_root:
-            return self._is_german_verb(at)
-        found = senses(asked.words[at])
-        word = asked.words[at]
-        is_noun = at > 0 and asked.words[at - 1] in {"the", "a", "an", "my", "our", "to"}
-        is_verb = not is_noun and found is not None and (found[0].startswith("v") or word.endswith(("ed", "ing")))
-        if (is_verb and self._is_empty_verb(at, word)) or self._is_money_word(at) or self._is_counted_row(at):
-            return True
-        return is_verb and asked.wants not in {"who", "when"} and at + 1 < len(asked.words) and self._leads(at)
-
-    def _is_empty_verb(self, at: int, word: str) -> bool:
-        """Whether a verb says no more than the columns that are named, or that something was there."""
-        asked = self.asked
-        if at < asked.superlative_end and self._is_object(asked.superlative_end, word):
-            return True
-        moves = asked.wants != "when"  # when it is returned is not when it came
-        if says_little(word, moves=moves) and asked.wants != "who" and self._has_values():
-            return True
-        is_done = asked.wants not in {"who", "when"} and not has_opposite(word) and self._is_done_by(at)
-        return is_done or self._ends_question(at)
-
-    def _leads(self, at: int) -> bool:
-        """Whether a value, a bound or an open time stands behind a verb."""
-        asked, place = self.asked, at + 1
-        while place < len(asked.words) - 1 and asked.words[place] in _OF:
-            place += 1
-        between = set(asked.words[at + 1 : place])
-        if any(period.start <= place <= period.end for period in asked.periods):
-            dates = self._date_columns()
-            is_open = any(period.first is None or period.last is None for period in asked.periods)
-            return is_open and len(dates) == 1 and not says_verb(self.table.columns[dates[0]].name)
-        if (asked.fold in {"count", "distinct"} and not between) or between & _PLACED:
-            return False
-        if any(bound.start == at + 1 for bound in asked.bounds):
-            return True
-        return any(
-            start == place and any(each.keys is not None for each in options) for start, options in self.found.filters
-        )

@@ -12,6 +12,7 @@ from ragdrop.tables.cell_values import DAY_S, unit_name
 from ragdrop.tables.match_extremes import FOLDS, ExtremeMatcher
 from ragdrop.tables.match_words import WHICH, NamedColumn
 from ragdrop.tables.plans import Operation, Part, Plan, Refusal, RefusedPlanError, RowFilter
+from ragdrop.tables.reading_evidence import REFUSES, evidence, plan_signs, word_kind
 from ragdrop.tables.table_words import NOT_SUMMED, NUMBERS, has_repeats, is_additive, is_year
 from ragdrop.tables.typed import TypedTable
 from ragdrop.tables.vocabulary import AUXILIARIES, BEING, PAYS, PRICES
@@ -20,15 +21,18 @@ LISTS = frozenset({"and", "or", "und", "oder", "plus", "both", "between", "zwisc
 _WHOLE = frozenset({"total", "altogether", "insgesamt", "gesamt"})
 CLOCK = re.compile(r"\b(?:what time|wie viel uhr|uhrzeit)\b")
 MAX_COMBINED = 64  # ways to read its conditions
+LEFT = 2.0  # what a word that has no place takes from a score
 MAX_PLANS = 24  # that one question may mean in one table
 
 
 @dataclass(frozen=True, slots=True)
 class PlanCandidate:
-    """A plan that a question may mean, and how much of the question it rests on."""
+    """A plan that a question may mean, how much of the question it rests on, how sure it is, and what it leaves."""
 
     plan: Plan
     score: float
+    evidence: float
+    unknown: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +75,11 @@ class _Matcher(ExtremeMatcher):
         """The plans that the question may mean; raises RefusedPlanError: there is none."""
         found = self.found
         rest = self._unknown()
+        named = list(found.named)
         self._bounds()
         self.unknown = sum(at not in found.used for at in rest)
-        if self.unknown:
+        left = [at for at in rest if at not in found.used]
+        if any(word_kind(self.asked, at) in REFUSES and not self._is_ours(at) for at in left):
             raise RefusedPlanError("no_value" if found.named or found.filters else "no_column")
         self._periods()
         is_superlative = bool(found.measures) and self.asked.superlative is not None
@@ -82,7 +88,17 @@ class _Matcher(ExtremeMatcher):
         plans = list(itertools.islice((plan for plan in self._plans() if self._uses_all(plan)), MAX_PLANS))
         if not plans:
             raise RefusedPlanError("no_column")
-        return [PlanCandidate(plan, found.score) for plan in dict.fromkeys(plans)]
+        meant = found.measures | {at for name in self.asked.concepts for at in self.vocabulary.of_concept(name)}
+        score = found.score - LEFT * len(left)
+        return [
+            PlanCandidate(
+                plan,
+                score,
+                evidence(plan_signs(self.asked, self.table, plan, left, named, found.used, meant)),
+                len(left),
+            )
+            for plan in dict.fromkeys(plans)
+        ]
 
     def _unknown(self) -> list[int]:
         """Find the words in the table; those that have no place in it."""
@@ -99,11 +115,12 @@ class _Matcher(ExtremeMatcher):
         self._empties()
         self._parts_of_values()
         self._meanings()
-        return [at for at in range(len(self.asked.words)) if not self._is_small(at) and not self._is_verb_of_value(at)]
+        return [at for at in range(len(self.asked.words)) if not self._is_small(at)]
 
     def unknown_words(self) -> list[str]:
-        """The words that carry meaning and have no place in the table."""
-        return [self.asked.words[at] for at in self._unknown()]
+        """The words that have no place in the table, but for verbs and small words."""
+        free = ("verb", "small")
+        return [self.asked.words[at] for at in self._unknown() if not word_kind(self.asked, at).startswith(free)]
 
     def conditions(self) -> None:
         """Find the columns of bounds and periods; raises RefusedPlanError: there are none."""
@@ -151,9 +168,6 @@ class _Matcher(ExtremeMatcher):
         is_said = word.removesuffix("s") in {each.removesuffix("s") for each in self.vocabulary.spoken[named.column]}
         is_verb = word.endswith("ed") or (named.end == len(self.asked.words) and "did" in before)
         return not is_said and is_verb and self.asked.fold == "count" and bool(self.found.filters)
-
-    def _first_text(self) -> int | None:
-        return next((at for at, column in enumerate(self.table.columns) if column.kind == "text"), None)
 
     def _plans(self) -> Iterator[Plan]:
         filters = [options for _, options in sorted(self.found.filters, key=lambda each: each[0]) if options]
@@ -258,12 +272,6 @@ class _Matcher(ExtremeMatcher):
         else:
             yield from self._lists(filters)
 
-    def _is_each(self) -> bool:
-        """Whether something is asked `per` what no column is of: `cost per person`."""
-        at = self.asked.group_at
-        is_header = any(each.start < (at or 0) < each.end for each in self.found.named)
-        return at is not None and self.asked.words[at - 1] in {"per", "pro", "je"} and not is_header
-
     def _shares(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
         """How many percent of the rows are what is said behind the verb; or of one column's sum another's is."""
         asked = self.asked
@@ -285,13 +293,6 @@ class _Matcher(ExtremeMatcher):
         if is_price and any(len(keys) > 1 for keys in parts):
             raise RefusedPlanError("ambiguous")  # which of the things with this word
         return Plan("list" if self.table.columns[at].unit in NOT_SUMMED else "sum", filters, at)
-
-    def _folds_a_text(self) -> bool:
-        """Whether the header right behind the fold is of texts: what was meant has no numbers."""
-        behind = [each.column for each in self.found.named if 0 <= each.start - self.asked.fold_end <= 1]
-        is_number_of = not {"number", "anzahl"}.isdisjoint(self.asked.words[: self.asked.fold_end])
-        rows = set() if is_number_of else {self.table.label, self.table.naming, self._first_text()}
-        return bool(behind) and all(self.table.columns[at].kind == "text" and at not in rows for at in behind)
 
     def _group(self) -> tuple[int, Part] | None:
         at = self.asked.group_at
@@ -353,7 +354,8 @@ class _Matcher(ExtremeMatcher):
         elif numeric:
             yield from (Plan("sum", filters, column) for column in numeric)
         else:
-            others = [at for at in texts if at not in filtered]
+            weak = {each.column for each in behind if each.weight <= 1} if self.asked.fold == "count" else set()
+            others = [at for at in texts if at not in filtered and at not in weak]
             others = [at for at in others if self.table.columns[at].distinct < len(self.table.rows)]
             names = {self.table.label, self._first_text()}
             if self.table.row_name not in names and self.table.columns[self.table.row_name or 0].kind != "date":
@@ -368,17 +370,6 @@ class _Matcher(ExtremeMatcher):
             if not others or any(at in names or self.table.columns[at].kind == "date" for at in others):
                 yield Plan("count", filters)
             yield from (Plan("distinct", filters, column) for column in others[:1])
-
-    def _done(self) -> list[int]:
-        """Of `how many meals were ordered` the numbers of the column `Ordered`."""
-        columns, words = self.table.columns, self.asked.words
-        named = [each for each in self.found.named if each.column in self.vocabulary.numeric]
-        said = {
-            each.column for each in named if words[each.start].endswith(("ed", "sold")) and not self._is_sized(each)
-        }
-        return (
-            sorted(said) if len(said) == 1 and not any(columns[at].unit or is_year(columns[at]) for at in said) else []
-        )
 
     def _how_many_of(self, filtered: set[int]) -> list[int]:
         """Of `how many rolls were sold on friday`, the numbers that are named, or of how much there is."""

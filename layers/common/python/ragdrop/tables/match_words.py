@@ -264,7 +264,10 @@ class WordMatcher:
         """Name columns by some words of their headers, less so by a part of a word."""
         header = self.vocabulary.headers[columns[0]]
         whole = any(self.vocabulary.says(self.asked.stems[at], header) for at in range(start, end))
+        columns = self.vocabulary.headed(columns, [*self.asked.stems[start:end]])
         self._name(columns, start, end, 2.0 * (end - start) if whole else 1.0)
+        if not whole:
+            self.found.needs.pop()
 
     def _asks_what_rows(self) -> bool:
         """Whether `what` begins a question with nothing but whole cells as conditions."""

@@ -37,6 +37,7 @@ _NOT_DOERS = (
 _NO_DOERS = frozenset(_NOT_DOERS.split())
 SMALL = frozenset({"in", "of", "the", "per", "and", "no", "nr"})  # words of a header that nobody needs to say
 _PERIODS = {*words("mon tue tues wed thu thurs fri sat sun mo di mi do fr sa so"), *MONTH_NUMBERS}
+_HEAD = re.compile(r" (?:per|on|of|in|at|for|to|by|from|pro|je|von|am|im|in|an)\b.*")
 MIN_PART = 4  # letters of a word that stands within another, as in `Stromkosten`
 
 
@@ -58,6 +59,7 @@ class TableWords:
         self.table = table
         self.headers = [_header_stems(column.name, root) for column in table.columns]
         self.spoken = [header_words(column.name) for column in table.columns]
+        self._head = [root((plain_words(_HEAD.sub("", each.name.casefold())) or [""])[-1]) for each in table.columns]
         title = frozenset(map(root, plain_words(name)))
         self.title = title | {
             root(word) for key, said in ALIASES.items() if any(key in each for each in title) for word in said.split()
@@ -103,6 +105,11 @@ class TableWords:
         single = [word.removesuffix("s") for word in said]
         exact = [at for at in columns if [each.removesuffix("s") for each in self.spoken[at]] == single]
         return exact or columns
+
+    def headed(self, columns: list[int], said: Sequence[str]) -> list[int]:
+        """Those of *columns* whose header begins with a word: boxes are of `Boxes on hand`, not of `Pieces per box`."""
+        first = [at for at in columns if self._head[at] in said]
+        return first or columns
 
     def agents(self, word: str) -> list[int]:
         """The columns of texts whose header names who does what a word says: of `borrowed` the `Borrower`."""

@@ -96,6 +96,8 @@ def asked_words(question: str, *, folded: bool = True) -> list[str]:
     for sign, word in (("€", " eur "), ("$", " usd "), ("£", " gbp "), ("%", " percent ")):
         text = text.replace(sign, word)
     text = re.sub(r"(?<=[a-zäöüß])'s\b", "", text)
+    text = re.sub(r"(?i)\b(?:square met(?:re|er)s?|quadratmetern?)\b", "m²", text)
+    text = re.sub(r"(?i)\b(?:cubic met(?:re|er)s?|kubikmetern?)\b", "m³", text)
     text = re.sub(r"(?<![\w-])(\d[\d.,]*)(?=(?:kwh|km|m|kg|g|h|min|mins|hrs?|eur|cm|mm|l|ml|mb|gb|k)\b)", r"\1 ", text)
     text = re.sub(r"(?<=[^\W\d_])-(?=[^\W\d_])", " ", text)
     found = re.findall(r"-?\d[\d.,:/'-]*\d(?:st|nd|rd|th)?(?![^\W_])|[<>]=?|[^\W_]+(?:['./&+-][^\W_]+)*|[^\W_]", text)
@@ -348,7 +350,7 @@ _CONCEPT_ASKED: tuple[tuple[str, str], ...] = (
     (r"how old|wie alt", "age"), (r"how (?:tall|high)|wie hoch", "height"), (r"how (?:hot|cold|warm)", "temperature"),
     (r"how fast|wie schnell", "speed"), (r"how (?:big|large)|wie groß", "size"), (r"how expensive|wie teuer", "money"),
     (r"when|wann|on (?:which|what) (?:days?|dates?)|an welche[mn] tag\w*", "date"),
-    (r"where|wo", "place"), (r"who|whom|wer", "person"),
+    (r"where|wo", "place"), (r"who|whom|wer|wen", "person"),
 )  # fmt: skip
 
 
@@ -365,7 +367,7 @@ def asked_concepts(text: str) -> tuple[str, ...]:
 
 
 _ASKS = {"who": "who", "whom": "who", "wer": "who", "wem": "who", "when": "when", "wann": "when", "where": "where"}
-_ASKS |= {"wo": "where", "wohin": "where"}
+_ASKS |= {"wen": "who", "wo": "where", "wohin": "where"}
 
 
 def wants_of(words: list[str]) -> str:
@@ -405,6 +407,12 @@ def in_capitals(question: str, count: int) -> frozenset[int]:
         at for at, word in enumerate(said) if word.isupper() and word.isalpha() and word not in {"I", "A"}
     )
     return found if len(said) == count and len(found) < count else frozenset()
+
+
+def with_capitals(question: str, count: int) -> frozenset[int]:
+    """The words of a question that begin with a capital letter."""
+    said = asked_words(question, folded=False)
+    return frozenset(at for at, word in enumerate(said) if word[0].isupper()) if len(said) == count else frozenset()
 
 
 def in_brackets(question: str) -> frozenset[int]:

@@ -1,0 +1,159 @@
+"""How sure a reading of a question is: what of it was found, and what kinds of words have no place in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence, Set
+
+from groundcheck.facts import NUMBER_WORDS
+from groundcheck.sentences import STOP_WORDS
+from ragdrop.tables.asked import Asked
+from ragdrop.tables.cell_values import unit_name
+from ragdrop.tables.match_meaning import PARTICIPLE
+from ragdrop.tables.match_words import WHICH, NamedColumn
+from ragdrop.tables.plans import Plan
+from ragdrop.tables.typed import TypedTable
+from ragdrop.tables.vocabulary import ARTICLES, AUXILIARIES, COMPARATIVES, LOWER, german_root
+from ragdrop.tables.word_relations import has_opposite, senses
+
+_TURNS = (
+    "more less fewer most least than outside inside without except excluding besides above below over under before "
+    "after since until apart half twice double again never another other rather instead monthly weekly daily yearly "
+    "annual hourly minus plus top mehr weniger als außer ausser über unter vor nach seit bis halb doppelt wieder "
+    "andere anderen nur zwei drei vier fünf zehn"
+)
+_TURNING = frozenset(_TURNS.split()) | NUMBER_WORDS.keys() | COMPARATIVES.keys() | LOWER
+_INTO = frozenset("in at on for from to by with of into near im am an aus für mit von bei nach auf".split())  # noqa: SIM905
+_OF_ONE = frozenset({"my", "our", "every", "each"}) | ARTICLES
+REFUSES = frozenset({"code", "turn", "name", "unit", "deed"})
+"""Kinds of words that no reading may leave over: numbers, names, units, what turns a sentence round, what was done."""
+LEAST = 0.95
+"""The evidence that a reading needs to be answered."""
+_WEIGHTS = {
+    "asked noun": -0.61, "asked small": -0.31, "asked verb": -0.26, "counted asked": -0.7, "explained": 1.41,
+    "german": 0.4, "german left": -0.3, "left": -2.33, "left before found": -0.66, "left last": -0.64,
+    "list of date": -0.45, "list of number": 0.34, "list of text": -0.73, "noun": -0.17, "noun first": -0.57,
+    "noun placed": -0.58, "noun untold": -1.27, "of count": -0.06, "of distinct": -0.16, "of extreme": 0.48,
+    "of grouped": 0.22, "of list": -0.81, "of mean": 1.02, "of share": -0.23, "of sum": -0.47,
+    "other conditions": 0.5, "parts of values": -0.25, "small": 0.4, "told by default": -0.4, "told meant": 0.53,
+    "told named": 0.31, "values": 0.71, "verb": 0.34, "verb of where": 0.16, "verb of who": -0.62,
+    "verb opposite": -0.09, "verb untold": -0.65, "wants how much": -0.63, "wants list": 0.13, "wants what": -0.6,
+    "wants when": 0.36, "wants where": 0.19, "wants which": 0.2, "wants who": 0.35, "whole table": -1.06,
+}  # fmt: skip
+"""Of each sign: a logistic regression over the questions of four sets."""
+
+
+def word_kind(asked: Asked, at: int) -> str:
+    """What kind of word stands at *at*, as it weighs where a reading leaves it over.
+
+    One of REFUSES; or `noun`, `verb` or `small`, with what it does: `asked noun` right behind `how many`.
+    """
+    word, before = asked.words[at], asked.words[at - 1] if at else ""
+    into = asked.words[at - 2] if before in ARTICLES and at > 1 else before
+    refused = _refused_kind(asked, at, into)
+    if refused:
+        return refused
+    kind = _german_kind(asked, at) if asked.root is german_root else _english_kind(word)
+    if before in WHICH or before in {"many", "viele"} or at in {asked.fold_end, asked.superlative_end} - {0}:
+        return f"asked {kind}"
+    if kind == "verb" and before in _OF_ONE and asked.root is not german_root:
+        kind = "noun"
+    if kind == "verb" and asked.fold == "count" and _ends_a_deed(asked, at):
+        return "deed"
+    if kind == "verb":
+        is_acting = asked.wants in {"who", "when", "where"}
+        return f"verb of {asked.wants}" if is_acting else "verb opposite" if has_opposite(word) else "verb"
+    return "noun first" if kind == "noun" and at == 0 else "noun placed" if kind == "noun" and into in _INTO else kind
+
+
+def _ends_a_deed(asked: Asked, at: int) -> bool:
+    """Whether a verb ends `how many violins did Bilal play`: what somebody did so often, a column must say."""
+    behind = asked.words[at + 1 : at + 2]
+    is_last = not behind or (behind[0] in _INTO and at + 1 not in asked.used)
+    return is_last and not AUXILIARIES.isdisjoint(asked.words[:at])
+
+
+def _refused_kind(asked: Asked, at: int, into: str) -> str:
+    word = asked.words[at]
+    if any(map(str.isdigit, word)):
+        return "code"
+    known = senses(word)
+    if word in _TURNING:
+        return "turn"
+    is_unit = len(word) > 1 and word not in {"day", "days"} and bool(unit_name(word))
+    if is_unit or (into == "in" and known is not None and known[0][1:2] == "t"):  # in francs: a sort of quantity
+        return "unit"
+    return "name" if at and at in asked.capitals and asked.root is not german_root else ""
+
+
+def _german_kind(asked: Asked, at: int) -> str:
+    word, is_plain = asked.words[at], 0 not in asked.capitals  # all in small letters
+    is_verb = PARTICIPLE.fullmatch(word) or (word.endswith(("t", "en", "te")) and (not is_plain or at in {1, 2}))
+    if at in asked.capitals or (is_plain and not is_verb and (at == 0 or len(word) > 7)):
+        return "noun"
+    return "verb" if is_verb else "small"
+
+
+def _english_kind(word: str) -> str:
+    known = senses(word)
+    if word.endswith(("ed", "ing")) or (known is not None and known[0].startswith("v")):
+        return "verb"
+    return "small" if known is None else "noun"
+
+
+def plan_signs(
+    asked: Asked,
+    table: TypedTable,
+    plan: Plan,
+    left: Sequence[int],
+    named: Iterable[NamedColumn],
+    used: Set[int],
+    meant: Set[int],
+) -> dict[str, float]:
+    """What speaks for and against *plan*, counted.
+
+    *left* are the words that have no place in it, *used* those that have; *named* and *meant* are columns, by their
+    header or by what is asked.
+    """
+    kinds = Counter(word_kind(asked, at) for at in left)
+    content = [at for at, word in enumerate(asked.words) if word not in STOP_WORDS]
+    values = [each for each in plan.filters if each.keys is not None]
+    kind: str = "extreme" if plan.order is not None or plan.operation in {"min", "max"} else plan.operation
+    kind = "grouped" if plan.group is not None else kind
+    found: dict[str, float] = {
+        **kinds,
+        "left": len(left),
+        "left last": bool(left) and left[-1] == len(asked.words) - 1,
+        "left before found": sum(at + 1 in used - asked.used and asked.words[at + 1] not in STOP_WORDS for at in left),
+        "explained": sum(at in used for at in content) / max(1, len(content)),
+        "values": min(2, len(values)),
+        "parts of values": min(2, sum(" has " in each.said for each in values)),
+        "other conditions": min(2, len(plan.filters) - len(values)),
+        f"of {kind}": 1,
+        f"wants {asked.wants}": 1,
+        "whole table": not plan.filters and kind not in {"extreme", "grouped"},
+        "german": asked.root is german_root,
+        "german left": len(left) * (asked.root is german_root),
+    }
+    if plan.operation in {"count", "distinct"}:
+        found["counted asked"] = sum(count for said, count in kinds.items() if said.startswith("asked"))
+    told = plan.order if plan.column is None else plan.column
+    if told is not None:
+        found |= _told(told, kinds, {each.column for each in named if each.weight >= 2}, meant)
+        found[f"list of {table.columns[told].kind}"] = kind == "list"
+    return found
+
+
+def _told(column: int, kinds: Counter[str], named: Set[int], meant: Set[int]) -> dict[str, float]:
+    """How the column of the answer was found, and what is left over where it was not named."""
+    if column in named:
+        return {"told named": 1}
+    untold: dict[str, float] = {
+        f"{each} untold": sum(count for said, count in kinds.items() if each in said) for each in ("noun", "verb")
+    }
+    return untold | {"told meant" if column in meant else "told by default": 1}
+
+
+def evidence(found: dict[str, float]) -> float:
+    """The logarithm of the odds that a plan with these signs is right."""
+    return 2.76 + sum(_WEIGHTS.get(name, 0.0) * count for name, count in found.items())
