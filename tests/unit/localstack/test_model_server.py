@@ -23,9 +23,11 @@ class Words:
     def __init__(self) -> None:
         self.may_answer = Event()
         self.may_answer.set()
+        self.asked: list[str] = []
 
     def embed(self, texts: Sequence[str]) -> Embedded:
         self.may_answer.wait(10)
+        self.asked += texts
         return Embedded([array("f", word_vector(text, 8)).tobytes() for text in texts], len(texts))
 
 
@@ -34,6 +36,18 @@ def test_meanings_are_compared_by_the_model_in_the_same_process() -> None:
 
     assert same == pytest.approx(1.0)
     assert other < same
+
+
+def test_a_text_that_was_compared_is_not_embedded_again() -> None:
+    model = Words()
+    similarity = similarity_by(model)
+
+    first = similarity("the pump", ["the pump", "a valve"])
+    again = similarity("the pump", ["a valve", "a hose", "a hose"]) or []
+
+    assert model.asked == ["the pump", "a valve", "a hose"]
+    assert first is not None
+    assert (again[0], again[1]) == (first[1], again[2])
 
 
 def test_words_decide_where_the_embedding_of_documents_takes_too_long() -> None:

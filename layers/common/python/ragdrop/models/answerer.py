@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from operator import mul
 from typing import Any
 
+from ragdrop.domain.bounded_cache import BoundedCache
+from ragdrop.domain.chunks import Vector
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.languages import is_english
 from ragdrop.domain.models import EXTRACTIVE
@@ -24,6 +26,7 @@ from ragdrop.models.sources import read_task
 from ragdrop.ports.model_services import Reader, Reading
 
 SIMILARITY_TIMEOUT_S = 5.0  # an answer does not wait for the embedding of documents
+MOST_VECTORS = 4_000  # of texts that were compared; 6 MB of the local model's
 logger = logging.getLogger(__name__)
 CHARS_PER_TOKEN = 4  # a rule of thumb: this answerer has no tokenizer
 _PIECE = re.compile(r"\s*\S+(?:\s+\S+){0,3}\s*")
@@ -177,18 +180,28 @@ def answerer_calls(similarity: Similarity | None = None, read: Read | None = Non
 
 
 def similarity_by(model: EmbeddingModel, timeout_s: float = SIMILARITY_TIMEOUT_S) -> Similarity:
-    """Cosines by *model*, in [-1, 1]; None where it takes longer than *timeout_s*: then words decide."""
+    """Cosines by *model*, in [-1, 1]; None where it takes longer than *timeout_s*: then words decide.
+
+    Vectors are cached: the passages of a vault return with most of its questions.
+    """
     pool = ThreadPoolExecutor(4, thread_name_prefix="similarity")
+    cached = BoundedCache[str, Vector](size=MOST_VECTORS)
 
     def similarity(question: str, passages: Sequence[str]) -> list[float] | None:
-        embedding = pool.submit(model.embed, [question, *passages])
+        known = cached.many([question, *passages], now_s=0.0)
+        new = [text for text in dict.fromkeys([question, *passages]) if text not in known]
+        embedding = pool.submit(model.embed, new) if new else None
         try:
-            asked, *given = (array("f", vector) for vector in embedding.result(timeout_s).vectors)
+            vectors = embedding.result(timeout_s).vectors if embedding else []
         except TimeoutError:
-            embedding.cancel()
+            if embedding:
+                embedding.cancel()
             logger.warning("the embedding took over %s s: lexical only", timeout_s)
             return None
-        return [sum(map(mul, asked, each)) for each in given]
+        for text, vector in zip(new, vectors, strict=True):
+            known[text] = array("f", vector)
+            cached.put(text, known[text], now_s=0.0)
+        return [sum(map(mul, known[question], known[each])) for each in passages]
 
     return similarity
 
