@@ -147,3 +147,79 @@ def test_the_marker_has_the_form_that_the_prompt_asks_for() -> None:
 
     asked = prompt("What is the code of the pump?", text, "S4")
     assert quoted_answer(asked) == "The pump's code is QX-5521. [S4]"
+
+
+def note(text: str) -> ShownSource:
+    return ShownSource(1, "Shed", "Shed", text)
+
+
+def test_a_heading_that_is_a_question_is_not_quoted_but_what_stands_below_it() -> None:
+    text = "# Shed\n\n**Lost the key of the shed?**\n\nAsk Ida for another one.\n\nThe paint is green."
+
+    assert ask("I lost the key of the shed", note(text)) == ["Ask Ida for another one."]
+
+
+def test_a_question_before_its_answer_in_a_paragraph_is_not_quoted() -> None:
+    text = "Lost the key of the shed? Ask Ida for another one. It rains."
+
+    assert ask("I lost the key of the shed", note(text))[0] == "Ask Ida for another one."
+
+
+def test_a_lead_in_is_quoted_with_the_list_that_it_announces() -> None:
+    text = "To open the shed without a key, do this:\n\n- Lift the door.\n- Push it.\n- Turn the knob."
+
+    found = ask("How do I open the shed without a key?", note(text))
+
+    assert found == ["To open the shed without a key, do this:", "Lift the door.", "Push it.", "Turn the knob."]
+
+
+def test_a_sentence_without_the_number_that_is_asked_for_is_quoted_with_the_next_one() -> None:
+    text = "The key of the shed costs a fee. It comes to 7 EUR. The paint is green."
+
+    assert ask("How much does the key of the shed cost?", note(text)) == [
+        "The key of the shed costs a fee.",
+        "It comes to 7 EUR.",
+    ]
+
+
+def test_a_sentence_without_the_name_that_is_asked_for_is_quoted_with_the_next_one() -> None:
+    text = "Keys of the shed are kept and lent. Ask for Ida Reed. The paint is green."
+
+    assert ask("Who keeps keys of the shed?", note(text)) == [
+        "Keys of the shed are kept and lent.",
+        "Ask for Ida Reed.",
+    ]
+
+
+def test_a_sentence_is_quoted_with_the_one_in_which_the_reader_sees_the_answer() -> None:
+    text = "The shed is closed on rainy days. The board wants it dry. Members use the barn then."
+
+    def reads(_: str, passages: Sequence[str]) -> list[Reading]:
+        return [Reading(0.9, 0.9, 0.0, 0.0, (at := each.index("the barn"), at + 8)) for each in passages]
+
+    def near(_: str, texts: Sequence[str]) -> list[float]:
+        return [0.9 if "rainy" in text else 0.1 for text in texts]
+
+    found = pick_quotes(Task("Rainy, shed closed, where to?", (note(text),)), near, reads)
+
+    assert [quote.text for quote in found][-1] == "Members use the barn then."
+
+
+def test_the_item_in_which_the_reader_sees_the_number_is_quoted_before_one_with_other_numbers() -> None:
+    text = "- Quiet is from 22 to 7, also on the day of rest.\n- Bins: black on day 2 of the week."
+
+    def reads(_: str, passages: Sequence[str]) -> list[Reading]:
+        return [Reading(0.9, 0.9, 0.0, 0.0, (at := each.index("black"), at + 14)) for each in passages]
+
+    found = pick_quotes(
+        Task("Which day does the rubbish go?", (note(text),)), lambda _, texts: [0.5] * len(texts), reads
+    )
+
+    assert [quote.text for quote in found] == ["Bins: black on day 2 of the week."]
+
+
+def test_a_short_code_is_looked_up_in_a_table_and_nothing_answers_for_one_that_is_not_there() -> None:
+    table = note("| code | means |\n|---|---|\n| E18 | motor too hot |\n| E40 | theft block |")
+
+    assert ask("The motor will not run, it says E40", table) == ["| code | means |", "| E40 | theft block |"]
+    assert ask("The motor is hot, why E99?", table) == []

@@ -42,6 +42,8 @@ MOST_READ = 12  # chunks, of those with the best blocks
 CHUNK_WEIGHT, READ_WEIGHT, RELEVANT_WEIGHT, HOLDS_BONUS = 0.8, 0.024, 0.077, 0.1
 UNREAD = -0.2  # of a chunk that was not read
 MIN_SCORE_READ = 0.3
+SPAN_BONUS = 0.1  # for the sentence in which the reader sees the answer
+MOST_MORE = 2  # sentences behind those that were chosen
 SECOND_WITHIN = 0.06  # of the best score: a passage that says as much is quoted too
 RANK_STEP = 0.02  # less for each place of the document among those that were found
 _SENTINELS = re.compile(r"\b(?:INSUFFICIENT_INFORMATION|AMBIGUOUS_QUESTION)\b")
@@ -60,6 +62,11 @@ _SEVERAL = re.compile(r"\?\s+(?=\w)|,?\s+and\s+(?=(?:who|whom|what|when|where|wh
 _NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|hundred|thousand|million|billion"
     r"|half|twice|once|daily|weekly|monthly|yearly)\b",
+    re.IGNORECASE,
+)
+_NUMBER_GIVEN = re.compile(
+    _NUMBER.pattern + r"|\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|noon|midnight|morning|evening|night|never"
+    r"|always|free|every|each|no|none|soon|before|after|until|when|while)\b",
     re.IGNORECASE,
 )
 _DAYS = frozenset({"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"})  # no names
@@ -95,11 +102,17 @@ class SourceBlock:
     above: str
     near: tuple[Block, ...]
     is_first: bool = False
+    below: Block | None = None
 
     @cached_property
     def text(self) -> str:
         """What is compared with the question."""
-        return f"{self.above}: {' '.join(self.block.units)}"[:BLOCK_CHARACTERS]
+        return f"{self.above}: {' '.join((*self.announced, *self.block.units))}"[:BLOCK_CHARACTERS]
+
+    @cached_property
+    def announced(self) -> tuple[str, ...]:
+        """The sentence that announces a list."""
+        return (self.block.lead,) if self.block.lead and self.block.kind == "list" else ()
 
     @cached_property
     def whole(self) -> str:
@@ -158,6 +171,7 @@ def _passages(source: ShownSource) -> list[SourceBlock]:
             " > ".join(dict.fromkeys(filter(None, (source.title, block.heading or source.heading.split(" > ")[-1])))),
             tuple(other for other in found[max(at - 1, 0) : at + 2] if other.heading == block.heading),
             at == 0 and source.is_first,
+            found[at + 1] if at + 1 < len(found) else None,
         )
         for at, block in enumerate(found)
     ]
@@ -204,11 +218,11 @@ def _picked(
     least = MIN_SCORE_WORDS if cosines is None else MIN_SCORE_NAMED if names else MIN_SCORE_BLENDED
     if score < (0.0 if holding else MIN_SCORE_READ if readings else least):
         return []
-    found = _quoted(question, passage, weights, similarity, score)
+    found = _quoted(question, passage, weights, similarity, score, _span(passage, readings))
     others = [each for each in scored if readings and each[1].whole != passage.whole]
     second, other = max(others, key=lambda pair: pair[0], default=(-math.inf, passage))
     if second >= score - SECOND_WITHIN:
-        found += _quoted(question, other, weights, similarity, second)
+        found += _quoted(question, other, weights, similarity, second, _span(other, readings))
     return found
 
 
@@ -291,7 +305,7 @@ def _weights(asked_roots: frozenset[str], passages: Sequence[SourceBlock]) -> di
 
 def _by_words(passage: SourceBlock, weights: dict[str, float], question: str) -> list[float]:
     """Weighted coverage of the question by each sentence, its heading and its neighbours, in [0, 1]."""
-    above = frozenset(roots(passage.above))
+    above = frozenset(roots(" ".join((passage.above, *passage.announced))))
     near = frozenset(root for block in passage.near for unit in block.units for root in roots(unit))
     scores = []
     for text, own in zip(passage.block.units, passage.own, strict=True):
@@ -317,10 +331,21 @@ def _is_of_type(question: str, text: str) -> bool:
     return any(asks(question, asked) and given.search(text) for asked, given in kinds)
 
 
+def _span(passage: SourceBlock, readings: dict[str, tuple[float, Reading]]) -> str:
+    """The first line of what the reader takes for the answer in the chunk of a passage; empty where it read nothing."""
+    reading = readings[passage.whole][1] if passage.whole in readings else None
+    return passage.whole[slice(*reading.answer)].split("\n")[0] if reading and reading.answer else ""
+
+
 def _quoted(
-    question: str, passage: SourceBlock, weights: dict[str, float], similarity: Similarity | None, score: float
+    question: str,
+    passage: SourceBlock,
+    weights: dict[str, float],
+    similarity: Similarity | None,
+    score: float,
+    span: str = "",
 ) -> list[Quote]:
-    """The sentences of a passage that answer, in order."""
+    """The sentences of a passage that answer, in order, as far as the one of the reader's *span*."""
     block, number, prefix = passage.block, passage.source.number, passage.source.prefix
     units = list(block.units)
     cosines = similarity(question, [f"{passage.above}: {unit}" for unit in units]) if similarity else None
@@ -328,7 +353,9 @@ def _quoted(
     scores = [_score(words[at], cosines[at] if cosines else None) for at in range(len(units))]
     exact = [*codes(question), *verbatim(question)]
     holds = [bool(exact) and all(each.search(plain_hyphens(unit)) for each in exact) for unit in units]
-    best = max(range(len(units)), key=lambda at: (holds[at], scores[at]))
+    best = max(
+        range(len(units)), key=lambda at: (holds[at], scores[at] + SPAN_BONUS * (bool(span) and span in units[at]))
+    )
     wants_one = asks(question, _NUMBER_ASKED) or asks(question, _NAME_ASKED)
     if block.kind == "list" and not wants_one:
         chosen = _items(best, block)
@@ -336,9 +363,53 @@ def _quoted(
         chosen = range(best, best + 1)
     else:
         chosen = _around(best, units, scores)
+    chosen = _completed(question, block, chosen, span)
     announces = block.kind == "table" or (block.kind == "list" and len(chosen) > 1)
     lead = [Quote(block.lead, number, score, prefix=prefix)] if block.lead and announces else []
-    return [*lead, *(Quote(units[at], number, scores[at], block.after[at], prefix) for at in chosen)]
+    quotes = [Quote(units[at], number, scores[at], block.after[at], prefix) for at in chosen]
+    below = passage.below
+    ends = chosen.stop == len(units) and "table" not in {block.kind, below.kind if below else None}
+    if below is not None and ends and not _says(question, [units[at] for at in chosen]):
+        also = _items(0, below) if below.kind == "list" else _completed(question, below, range(1), span)
+        quotes[-1] = replace(quotes[-1], after="\n")
+        quotes += [Quote(below.units[at], number, score, below.after[at], prefix) for at in also]
+    return [*lead, *quotes]
+
+
+def _says(question: str, said: Sequence[str]) -> bool:
+    """Whether sentences say something: the last one announces nothing, and a number or name that is asked for is there.
+
+    >>> _says("How long is it?", ["Do this:"]), _says("How long is it?", ["It is long."]), _says("Is it?", ["It is."])
+    (False, False, True)
+    """
+    if not said or said[-1].rstrip("*_` ").endswith((":", "?")):
+        return False
+    kinds = ((_NUMBER_ASKED, _NUMBER_GIVEN), (_NAME_ASKED, _NAME))
+    return all(any(map(given.search, said)) for asked, given in kinds if asks(question, asked))
+
+
+def _is_question(sentence: str) -> bool:
+    return sentence.rstrip("*_` ").endswith("?")
+
+
+def _completed(question: str, block: Block, chosen: range, span: str) -> range:
+    """*chosen* of a block's sentences, with those behind it that it needs, and without a question before them.
+
+    It goes as far as the reader's *span* where that begins a sentence or two behind it.
+    """
+    units, first, last = block.units, chosen.start, chosen.stop - 1
+    if block.kind not in {"text", "list"}:
+        return chosen
+    needed = [at for at in range(last + 1, min(last + 1 + MOST_MORE, len(units))) if span and span in units[at]]
+    while last + 1 < len(units) and last + 1 < chosen.stop + MOST_MORE:
+        if _says(question, units[first : last + 1]) and not (needed and last < needed[-1]):
+            break
+        if sum(map(len, units[first : last + 2])) > MAX_CHARACTERS:
+            break
+        last += 1
+    while first < last and _is_question(units[first]):
+        first += 1
+    return range(first, last + 1)
 
 
 def _items(best: int, block: Block) -> range:

@@ -35,6 +35,7 @@ _PHONE = re.compile(r"(?<!\w)(?:\+|\(?0)\d?[\d ()/.-]{5,}\d\b")
 PHONE_DIGITS = 7  # from the right: what stands before them is written in many ways
 _LONG_WORD = re.compile(r"[a-z]{4}")
 _NAME_IN_CODE = re.compile(r"(?:[\w-]{2,}\.)+[a-z]\w+|\w+_\w+|\w+@[\w.-]+|[a-z]+(?:[A-Z][a-z]+)+")
+_SHORT_CODE = re.compile(r"[A-Z]\d\d")
 _HYPHENS = dict.fromkeys([*range(0x2010, 0x2016), 0x2212], "-") | {0xA0: " ", 0x202F: " "}
 
 
@@ -59,7 +60,9 @@ def verbatim(question: str) -> list[re.Pattern[str]]:
     found = [*_QUOTED.findall(plain), *_SECTION.findall(plain)]
     rest = _PHONE.sub(" ", _SECTION.sub(" ", _QUOTED.sub(" ", plain)))
     found += [
-        word for word in _WRITTEN.findall(rest) if _NAME_IN_CODE.fullmatch(word) or sum(map(str.isdigit, word)) > 3
+        word
+        for word in _WRITTEN.findall(rest)
+        if _NAME_IN_CODE.fullmatch(word) or _SHORT_CODE.fullmatch(word) or sum(map(str.isdigit, word)) > 3
     ]
     found += [(before or behind).rstrip(".,") for before, behind in _MONEY.findall(plain)]
     phones = ["".join(filter(str.isdigit, phone))[-PHONE_DIGITS:] for phone in _PHONE.findall(plain)]
@@ -198,6 +201,7 @@ def _sources(shown: str, mark: str) -> Iterator[ShownSource]:
 MAX_CHARS = 400
 _FENCE = re.compile(r"\s*(```|~~~)")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
+_UNMARKED_HEADING = re.compile(r"[^\[\n?][^\n?]*\?[*_`]*")  # a line alone that is a question; no line of a chat
 _RULE = re.compile(r"[-*_=:|\s]+$")  # a thematic break, an underline of a heading, the second row of a table
 _LEAD = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?|>\s?)*")
 _STARTS_BLOCK = re.compile(r"\s*(?:[-*+]\s|>|\||\[[^\]\d][^\]]*\]\s)")
@@ -245,6 +249,9 @@ def blocks(text: str) -> list[Block]:
         units = list(_units(run))
         if kind == "heading" or not units:
             heading, open_block = (" ".join(run.split()), None) if kind == "heading" else (heading, None)
+            continue
+        if kind == "text" and _UNMARKED_HEADING.fullmatch(run.strip()):
+            heading, open_block = " ".join(run.split()), None
             continue
         after = (*(" " for _ in units[1:]), "\n")
         if open_block is not None and open_block.kind == kind != "text":
