@@ -16,8 +16,8 @@ from tests.browser.payloads import PAYLOADS
 from tests.world import World
 
 FOREIGN = (
-    "script:not([src]), iframe, object, embed, img:not([data-drawn]), video, audio, base, form[action], "
-    "meta[http-equiv], math"
+    "script:not([src], head > script:first-of-type), iframe, object, embed, img:not([data-drawn]), video, audio, base, "
+    "form[action], meta[http-equiv], math"
 )
 
 
