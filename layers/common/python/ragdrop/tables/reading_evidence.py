@@ -33,11 +33,11 @@ _WEIGHTS = {
     "asked noun": -0.61, "asked small": -0.31, "asked verb": -0.26, "counted asked": -0.7, "explained": 1.41,
     "german": 0.4, "german left": -0.3, "left": -2.33, "left before found": -0.66, "left last": -0.64,
     "list of date": -0.45, "list of number": 0.34, "list of text": -0.73, "noun": -0.17, "noun first": -0.57,
-    "noun placed": -0.58, "noun untold": -1.27, "of count": -0.06, "of distinct": -0.16, "of extreme": 0.48,
+    "noun placed": -0.58, "noun unnamed": -1.27, "of count": -0.06, "of distinct": -0.16, "of extreme": 0.48,
     "of grouped": 0.22, "of list": -0.81, "of mean": 1.02, "of share": -0.23, "of sum": -0.47,
-    "other conditions": 0.5, "parts of values": -0.25, "small": 0.4, "told by default": -0.4, "told meant": 0.53,
-    "told named": 0.31, "values": 0.71, "verb": 0.34, "verb of where": 0.16, "verb of who": -0.62,
-    "verb opposite": -0.09, "verb untold": -0.65, "wants how much": -0.63, "wants list": 0.13, "wants what": -0.6,
+    "other conditions": 0.5, "parts of values": -0.25, "small": 0.4, "column by default": -0.4, "column meant": 0.53,
+    "column named": 0.31, "values": 0.71, "verb": 0.34, "verb of where": 0.16, "verb of who": -0.62,
+    "verb opposite": -0.09, "verb unnamed": -0.65, "wants how much": -0.63, "wants list": 0.13, "wants what": -0.6,
     "wants when": 0.36, "wants where": 0.19, "wants which": 0.2, "wants who": 0.35, "whole table": -1.06,
 }  # fmt: skip
 """Of each sign: a logistic regression over the questions of four sets."""
@@ -137,21 +137,21 @@ def plan_signs(
     }
     if plan.operation in {"count", "distinct"}:
         found["counted asked"] = sum(count for said, count in kinds.items() if said.startswith("asked"))
-    told = plan.order if plan.column is None else plan.column
-    if told is not None:
-        found |= _told(told, kinds, {each.column for each in named if each.weight >= 2}, meant)
-        found[f"list of {table.columns[told].kind}"] = kind == "list"
+    given = plan.order if plan.column is None else plan.column
+    if given is not None:
+        found |= _column_signs(given, kinds, {each.column for each in named if each.weight >= 2}, meant)
+        found[f"list of {table.columns[given].kind}"] = kind == "list"
     return found
 
 
-def _told(column: int, kinds: Counter[str], named: Set[int], meant: Set[int]) -> dict[str, float]:
+def _column_signs(column: int, kinds: Counter[str], named: Set[int], meant: Set[int]) -> dict[str, float]:
     """How the column of the answer was found, and what is left over where it was not named."""
     if column in named:
-        return {"told named": 1}
-    untold: dict[str, float] = {
-        f"{each} untold": sum(count for said, count in kinds.items() if each in said) for each in ("noun", "verb")
+        return {"column named": 1}
+    unnamed: dict[str, float] = {
+        f"{each} unnamed": sum(count for said, count in kinds.items() if each in said) for each in ("noun", "verb")
     }
-    return untold | {"told meant" if column in meant else "told by default": 1}
+    return unnamed | {"column meant" if column in meant else "column by default": 1}
 
 
 def evidence(found: dict[str, float]) -> float:
