@@ -1,4 +1,4 @@
-"""The page with 10,000 documents, with a text of 50 MB, and over a slow network: it goes on answering."""
+"""The page with 10,000 documents, with a text of 50 MB, and over a slow network: it continues to answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.world import World
 
 DOCUMENTS = 10_000
 VAULT = "many"
-LOG, ANEW = "big/log.md", "big/anew.md"
+LOG, REWRITTEN = "big/log.md", "big/rewritten.md"
 REWRITTEN_BYTES = 400_000
 PATIENCE_MS = 60_000
 FACT = "The keeper of the lighthouse is Marzipan."
@@ -148,10 +148,10 @@ class TestLarge:
 
 
 def test_a_text_in_which_every_line_changed_is_compared_in_parts(world: World, open_page: Opener) -> None:
-    world.put(ANEW, logbook(REWRITTEN_BYTES))
-    world.put(ANEW, logbook(REWRITTEN_BYTES).replace("wind", "storm"))
+    world.put(REWRITTEN, logbook(REWRITTEN_BYTES))
+    world.put(REWRITTEN, logbook(REWRITTEN_BYTES).replace("wind", "storm"))
     page = open_page("#/threads")
-    go(page, f"#/versions/{ANEW}")
+    go(page, f"#/versions/{REWRITTEN}")
     words = page.locator("[data-compared] ins")
     words.first.wait_for()
     shown = words.count()
