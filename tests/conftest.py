@@ -7,6 +7,7 @@ import functools
 import os
 import re
 import secrets
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_configure() -> None:
     """Choose the seed of the random histories once, for all processes of a run."""
     os.environ.setdefault("RAGDROP_HISTORIES_SEED", str(secrets.randbelow(2**32)))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Name a failed test when it fails, not at the end of half an hour alone."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(f"\n{report.when} failed: {report.nodeid}", file=sys.__stderr__, flush=True)
 
 
 def pytest_report_header() -> str:

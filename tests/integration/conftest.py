@@ -11,7 +11,10 @@ from tests.contract.opensearch_node import opensearch_url
 from tests.integration.stub_embeddings import StubEmbeddings
 from tests.stacks import LocalStack, running_stack, shared_stack
 
-collect_ignore = ["llama_cpp_server.py"]  # a program for a separate environment, not a module of this one
+collect_ignore = [
+    "llama_cpp_server.py",
+    "send_spans.py",
+]  # programs for environments of their own, no modules of this one
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ from readers.office.package import Package, attribute, below, child
 from readers.parsed import ParsedDocument, Place, column_name, sheet_name
 from readers.read_errors import CorruptFileError, EncryptedFileError, UnsafeFileError, refuse_over
 
+MAX_SHEETS = 1_000
 Percents: TypeAlias = "frozenset[tuple[int, int]]"
 """Row and column of each, both from 0."""
 _BUILT_IN = frozenset({9, 10})  # 0 % and 0.00 %, ECMA-376 part 1, 18.8.30
@@ -42,12 +43,17 @@ NO_RESULT = "#RESULT?"
 
 
 def marks_of(package: Package) -> tuple[dict[str, Percents], dict[str, Percents]]:
-    """The cells shown as per cent, and those of formulas without a result, by the names of their sheets."""
+    """The cells shown as per cent, and those of formulas without a result, by the names of their sheets.
+
+    FileTooLargeError where the workbook names more than MAX_SHEETS: each would be read.
+    """
     root = package.xml("xl/styles.xml")
     styles = _percent_styles(root) if root is not None else frozenset()
     book, relations = package.xml("xl/workbook.xml"), package.relations("xl/workbook.xml")
     sheets = child(book, "sheets")
     found, without = {}, {}
+    if sheets is not None:
+        refuse_over(MAX_SHEETS, len(sheets), "sheets", "the workbook")
     for sheet in sheets if sheets is not None else ():
         _, part = relations.get(
             next((value for key, value in sheet.attrib.items() if key.endswith("}id")), ""), ("", "")
@@ -102,7 +108,6 @@ def _int(text: str | None) -> int:
     return int(text) if text and re.fullmatch(r"\d{1,9}", text) else -1
 
 
-MAX_SHEETS = 1_000
 MAX_REPEATED_COLUMNS = 16_384  # of a sheet, in every program, as are MAX_ROWS
 MAX_MERGED_CELLS = 20_000  # of a sheet; those behind them are not filled
 ROWS_OF_A_PLACE = 200
