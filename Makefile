@@ -74,7 +74,7 @@ PYTEST = RAGDROP_MODELS_PYTHON="$(CURDIR)/.local/env/models/bin/python" .venv/bi
 test: setup ## tests of every kind, live stacks included; eight minutes on two cores
 	@$(PYTEST) -n 3 -m "not long"
 
-test-rest: setup $(CONSTRUCT) .local/env/peer-langchain/.ready .local/env/peer-llama_index/.ready .local/env/peer-haystack/.ready .local/env/bedrock-clients/.ready .local/env/phoenix/.ready .local/env/skillsaw/.ready .local/inspector/.ready .local/adapter/.ready ## what "make test" leaves out: stacks with other settings, outages, large files, planted bugs
+test-rest: setup $(CONSTRUCT) .local/env/peer-langchain/.ready .local/env/peer-llama_index/.ready .local/env/peer-haystack/.ready .local/env/bedrock-clients/.ready .local/env/awscli/.ready .local/env/phoenix/.ready .local/env/skillsaw/.ready .local/inspector/.ready .local/adapter/.ready ## what "make test" leaves out: stacks with other settings, outages, large files, planted bugs
 	@$(PYTEST) -n 3 -m long
 
 test-all: test test-rest ## both, half an hour
