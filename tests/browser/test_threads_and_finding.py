@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -14,6 +14,11 @@ from tests.browser.conftest import Opener, ask
 from tests.world import World
 
 QUESTION = "Which code does the pump have?"
+
+
+def replies(understood: str, answer: str) -> Callable[[Sequence[Message]], str]:
+    """A chat model that takes a follow-up for *understood*, and says *answer*."""
+    return lambda messages: understood if messages[0].content == INSTRUCTIONS else answer
 
 
 def asked(page: Page) -> str:
@@ -44,13 +49,9 @@ def test_a_reload_shows_the_conversation_again_and_continues_it(open_page: Opene
 
 
 def test_a_reload_shows_a_follow_up_as_it_was_put_and_as_it_was_understood(world: World, open_page: Opener) -> None:
-    def reply(messages: Sequence[Message]) -> str:
-        is_condensing = messages[0].content == INSTRUCTIONS
-        return "Where does the pump stand?" if is_condensing else "It stands in the cellar, behind the 2nd door. [1]"
-
     page = open_page()
     asked(page)
-    world.chat.reply = reply
+    world.chat.reply = replies("Where does the pump stand?", "It stands in the cellar, behind the 2nd door. [1]")
     ask(page, "And where does it stand?")
     understood = page.locator("[data-asked]").inner_text()
 
@@ -81,20 +82,55 @@ def test_a_thread_is_renamed_found_by_its_name_and_deleted_for_good(open_page: O
     expect(page.locator("[data-problem]")).to_be_visible()
 
 
-def test_a_shared_thread_shows_another_reader_what_that_one_may_read(world: World, open_page: Opener) -> None:
+def test_a_follow_up_is_asked_again_as_one_edits_what_was_understood(world: World, open_page: Opener) -> None:
+    page = open_page()
+    asked(page)
+    world.chat.reply = replies("Where does the pump stand?", "It stands in the cellar [1].")
+    ask(page, "And where does it stand?")
+    expect(page.locator("[data-asked]")).to_contain_text("Where does the pump stand?")
+
+    page.locator("[data-edit]").click()
+
+    expect(page.locator("[data-question]")).to_have_value("Where does the pump stand?")
+    expect(page.locator("[data-question]")).to_be_focused()
+    page.keyboard.press("End")
+    page.keyboard.press("Backspace")
+    page.keyboard.type(" in May?")
+    with page.expect_request("**/ask") as sent:
+        page.keyboard.press("Enter")
+    assert (sent.value.post_data_json or {})["query"] == "Where does the pump stand in May?"
+    expect(page.locator("[data-turn] h2").last).to_have_text("Where does the pump stand in May?")
+
+
+def test_a_shared_thread_shows_each_reader_what_that_one_may_read(world: World, open_page: Opener) -> None:
+    other = "Which code does the new fan have?"
     page = open_page()
     thread = asked(page)
-    world.put("secret/plan.md", "# Plan\n\nThe new pump's code is ZZ-77.\n")
-    listed(page).locator("[data-action=share]").click()
-    expect(page.locator("[data-thread] .chip")).to_be_visible()
+    world.put("secret/plan.md", "# Plan\n\nThe new fan's code is ZZ-77.\n")
+    page.reload()  # which knows the new vault
+    world.chat.reply = replies(other, "The new fan's code is ZZ-77 [1].")
+    page.locator("[data-scope]").click()
+    page.locator("#scope [value=secret]").check()
+    ask(page, other)
+    expect(page.locator("[data-turn]")).to_have_count(2)
+    page.locator("[data-thread-bar] [data-action=share]").click()
+    page.locator(".toast").wait_for()
 
-    of_team = open_page("#" + thread.partition("#")[2], "reader", "team")
+    def seen_by(vault: str) -> Page:
+        shown = open_page("#" + thread.partition("#")[2], "reader", vault)
+        shown.locator("[data-turn][data-state=done]").wait_for()
+        expect(shown.locator("[data-thread-bar]")).to_contain_text("gone: 1")
+        return shown
+
+    of_team, of_secret = seen_by("team"), seen_by("secret")
     expect(of_team.locator("[data-turn] h2")).to_have_text([QUESTION])
-    elsewhere = open_page("#" + thread.partition("#")[2], "reader", "secret")
-    elsewhere.locator("main").wait_for()
-    elsewhere.wait_for_load_state("networkidle")
-
-    assert QUESTION not in elsewhere.locator("main").inner_text()
+    expect(of_team.locator("[data-answer]")).to_contain_text("QX-5521")
+    of_team.locator("[data-answer] [data-mark]").first.click()
+    expect(of_team.locator("[data-evidence] mark[data-quote]")).to_contain_text("QX-5521")
+    expect(of_secret.locator("[data-turn] h2")).to_have_text([other])
+    expect(of_secret.locator("[data-answer]")).to_contain_text("ZZ-77")
+    for shown, words in ((of_team, (other, "ZZ-77", "plan.md")), (of_secret, (QUESTION, "QX-5521", "pump.md"))):
+        assert [each for each in words if each in shown.content()] == []
 
 
 def test_a_thread_is_exported_as_markdown_with_its_footnotes(open_page: Opener) -> None:
