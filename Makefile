@@ -18,7 +18,7 @@ ENVS = .venv/.ready .local/words/.ready $(patsubst %,.local/env/%/.ready,minista
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down build artifact infrastructure cost deploy adopt destroy rehearse status test test-rest test-all test-long test-unit test-other simulate drill pr lint hooks goals format docs wheel release bench bench-env bench-quick bench-quality load invoke reader-train reader-eval lock clean
+.PHONY: help setup demo up down build artifact infrastructure cost deploy adopt destroy rehearse status test test-rest test-all test-long test-unit test-other simulate drill pr lint hooks goals format docs screenshots wheel release bench bench-env bench-quick bench-quality load invoke reader-train reader-eval lock clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -48,6 +48,9 @@ $(CONSTRUCT): .local/env/cdk/.ready infrastructure/cdk/package-lock.json infrast
 	@if command -v npm > /dev/null; then cd infrastructure/cdk && npm ci --silent --no-audit --no-fund && \
 	  npm run --silent build && npm run --silent package && cd ../.. && \
 	  $(INSTALL) .local/env/cdk/bin/python --no-deps infrastructure/cdk/dist/python/*.whl && touch $@; fi
+
+screenshots: setup ## take the pictures of docs/app.md again if the page changed since; starts and stops the stack
+	@.venv/bin/python -m pages.screenshots --current || { $(STACK) demo --index $(INDEX) && .venv/bin/python -m pages.screenshots; done=$$?; $(STACK) down; exit $$done; }
 
 infrastructure: setup $(CONSTRUCT) ## build the CDK construct; synthesise it, plan the Terraform module, and make both on the emulator
 	@.venv/bin/python -m pytest tests/aws/test_infrastructure.py

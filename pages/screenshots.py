@@ -1,6 +1,8 @@
 """The pictures of docs/app.md and of the README: every view of the page, on the stack that `make demo` started.
 
-    python -m pages.screenshots
+    make screenshots                        # only if the page changed since; what CI runs
+    python -m pages.screenshots             # on a stack that runs
+    python -m pages.screenshots --current   # 0 if they are of the page as it is
 
 The question is the demo's, the answer is the model's.  Needs Chromium, named by CHROMIUM or on the PATH.
 """
@@ -90,8 +92,15 @@ def page_digest() -> str:
     return digest.hexdigest()
 
 
+def is_current() -> bool:
+    """Whether the pictures were taken of the page as it is."""
+    return STAMP.exists() and STAMP.read_text("utf-8").strip() == page_digest()
+
+
 def main() -> int:
-    """Take every picture; 2 where there is no stack or no browser."""
+    """Take every picture; 2 where there is no stack or no browser.  With `--current`: 1 where they are old."""
+    if sys.argv[1:] == ["--current"]:
+        return 0 if is_current() else 1
     path, browser = find_stack(os.environ, Path.cwd()), browser_path()
     if path is None or browser is None:
         sys.stderr.write(f"start the stack with `make demo`\n{MISSING}\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pages.screenshots import FOLDER, STAMP, page_digest
+from pages.screenshots import FOLDER, is_current
 from ragdrop import errors
 from readers.formats import FORMATS
 from tests.e2e.documented import ROOT
@@ -75,5 +75,5 @@ def test_troubleshooting_explains_every_code_of_an_error() -> None:
 
 
 def test_the_pictures_of_the_page_are_no_older_than_its_files() -> None:
-    assert STAMP.read_text("utf-8").strip() == page_digest(), "run: make demo, then python -m pages.screenshots"
+    assert is_current(), "run: make screenshots, and commit docs/app"
     assert sorted(path.name for path in FOLDER.glob("*.png"))

@@ -26,7 +26,7 @@ def reply(messages: Sequence[Message]) -> str:
     said = messages[-1].content
     sentence = r"The pump stands [^.]*\." if "stand?" in said else r"The shaft seal of the pump must be [^.]*\."
     found = re.search(sentence, said)
-    marker = re.findall(r"^\[(\d+)\]", said[: found.start()], re.MULTILINE) if found else []
+    marker = re.findall(r"^#\w+ \[(\d+)\]", said[: found.start()], re.MULTILINE) if found else []
     return f"{found[0]} [{marker[-1] if marker else 1}]" if found else "INSUFFICIENT_INFORMATION"
 
 

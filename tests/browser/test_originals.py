@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -15,8 +16,10 @@ from tests.browser.test_hostile_text import unharmed
 from tests.document_files import pdf, pdf_of
 from tests.office_files import mail, presentation
 from tests.readers.test_page_drawing import COLUMNS, letters, placed, under
+from tests.readers.test_page_recognition import Says, parser_of
 from tests.world import World
 
+PNG = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 COSTS = "item,month,EUR\nDog food,2026-08,12.50\nVet,2026-08,80\nDog food,2026-09,7\nTotal,,99.50\n"
 BOXES = """() => {
   const sheet = document.querySelector(".sheet img").getBoundingClientRect();
@@ -83,6 +86,33 @@ def test_a_span_in_two_columns_is_marked_in_the_document(world: World, open_page
 
     assert shown_under(page, body, 1) == letters(quote)
     unharmed(page)
+
+
+class TestPictures:
+    """Pictures whose words were recognised."""
+
+    @pytest.fixture
+    def world(self) -> World:
+        """A sign in a picture."""
+        said = Says("Station four\nThe valve of tank nine opens at 7 bar.")
+        world = World(parser=parser_of(said), settings={"MIN_RELEVANCE": "0"})
+        world.put("team/sign.png", PNG)
+        world.chat.reply = "The valve of tank nine opens at 7 bar [1]."
+        return world
+
+    def test_the_evidence_shows_the_picture_and_marks_the_quote_in_its_words(self, url: str, open_page: Opener) -> None:
+        page = open_page()
+        link = {"url": f"{url}/sign-of-the-bucket", "media_type": "image/png", "is_shown": True}
+        page.route("**/sign.png/original*", lambda route: route.fulfill(json=link))
+        page.route("**/sign-of-the-bucket", lambda route: route.fulfill(body=PNG, content_type="image/png"))
+        ask(page, "When does the valve of tank nine open?")
+        page.locator("[data-answer] [data-mark]").first.click()
+
+        evidence = page.locator("[data-evidence]")
+
+        expect(evidence.locator("mark[data-quote]")).to_have_text("The valve of tank nine opens at 7 bar")
+        expect(evidence.locator("[data-original=picture] img")).to_be_visible()
+        assert evidence.locator("img").evaluate("element => element.decode().then(() => element.naturalWidth)") == 1
 
 
 def test_pages_of_a_pdf_are_turned(world: World, open_page: Opener) -> None:

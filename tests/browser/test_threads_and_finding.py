@@ -82,6 +82,15 @@ def test_a_thread_is_renamed_found_by_its_name_and_deleted_for_good(open_page: O
     expect(page.locator("[data-problem]")).to_be_visible()
 
 
+def test_what_can_be_done_with_a_thread_stands_in_one_line(open_page: Opener) -> None:
+    page = open_page()
+    asked(page)
+
+    tools = listed(page).locator("[data-thread] button").all()
+
+    assert len({round(box["y"]) for tool in tools if (box := tool.bounding_box())}) == 1
+
+
 def test_a_follow_up_is_asked_again_as_one_edits_what_was_understood(world: World, open_page: Opener) -> None:
     page = open_page()
     asked(page)

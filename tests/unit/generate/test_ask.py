@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from bucketindex.index import BucketChunkIndex
 from ragdrop.domain.answers import Answer, Question
+from ragdrop.domain.chunks import CandidateQuery, Candidates, ChunkRange, Hit
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.retrieval import Query
+from ragdrop.domain.tenants import IndexRef
 from ragdrop.errors import CONTEXT_LENGTH, GenerationError
 from ragdrop.ports.model_services import Message
+from testing.memory_manifests import MemoryManifests
+from testing.memory_object_store import MemoryObjectStore
 from tests.world import World
 
 
@@ -31,6 +37,56 @@ def test_a_cited_sentence_carries_bucket_key_version_span_and_quote(world: World
     assert citation.hit.facts.version_id == version
     assert citation.quote == "The pump's code is QX-5521." == text[citation.start : citation.end]
     assert citation.status == "verified"
+
+
+class CountedIndex(BucketChunkIndex):
+    """Counts the chunks that it hands over."""
+
+    given = 0
+
+    def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
+        found = super().candidates(index, queries, deadline)
+        self.given += sum(len(each.vector) + len(each.lexical) for each in found)
+        return found
+
+    def read(self, index: IndexRef, ranges: Sequence[ChunkRange], deadline: Deadline) -> list[list[Hit]]:
+        found = super().read(index, ranges, deadline)
+        self.given += sum(map(len, found))
+        return found
+
+
+class CountedStore(MemoryObjectStore):
+    """Counts the bytes that are read of revisions."""
+
+    read_bytes = 0
+
+    def get(self, key: str, *, version_id: str | None = None, start: int = 0, end: int | None = None) -> bytes | None:
+        body = super().get(key, version_id=version_id, start=start, end=end)
+        self.read_bytes += len(body or b"") if key.startswith("revisions/") else 0
+        return body
+
+
+def test_a_question_reads_no_more_of_a_long_document_than_of_a_short_one(tmp_path: Path) -> None:
+    def read_of(entries: int) -> tuple[int, int, int]:
+        state, manifests = CountedStore("state"), MemoryManifests()
+        index = CountedIndex(state, manifests, tmp_path / str(entries), max_bytes=1 << 30)
+        world = World(state=state, manifests=manifests, index=index, bucket_index=index)
+        log = [f"Entry {number}: wind {number % 13}, lamp {number * 11}. All well." for number in range(entries)]
+        world.put("team/log.md", "\n\n".join([*log, "The keeper of the lighthouse is Marzipan."]))
+        while parts := world.handed_over():
+            world.deliver(*parts)
+        world.chat.reply = "The keeper of the lighthouse is Marzipan [1]."
+        state.read_bytes = index.given = 0
+        assert "Marzipan" in ask(world, "Who is the keeper of the lighthouse?").text
+        assert "Marzipan" in world.chat.asked[-1][-1].content
+        return index.given, state.read_bytes, len(world.chat.asked[-1][-1].content)
+
+    chunks, read_bytes, prompt = read_of(2_000)
+    more_chunks, more_bytes, longer_prompt = read_of(8_000)
+
+    assert more_chunks <= chunks
+    assert max(read_bytes, more_bytes) < 2_000  # a manifest, and nothing of the text
+    assert longer_prompt <= 1.1 * prompt
 
 
 def test_a_marker_that_names_no_source_is_removed(world: World) -> None:

@@ -3,7 +3,7 @@
 import { ApiError, call, credential } from "./api.js";
 import { announce, button, h, show, svg } from "./dom.js";
 import { finder } from "./find.js";
-import { problem } from "./problems.js";
+import { loading, problem } from "./problems.js";
 import { language, setLanguage, t } from "./strings.js";
 
 const root = document.documentElement;
@@ -60,7 +60,7 @@ async function route() {
   try {
     const module = load(parts);
     module.catch(() => null); // told where it is awaited
-    if (!early) show(main);
+    if (!early) show(main, loading());
     if (!credential.get()) over(null);
     if (!credential.get() && !early) throw new ApiError(401, null);
     const context = { me: early ? me : await whoAmI(), whoAmI, parts, params: new URLSearchParams(search), signal };

@@ -14,6 +14,13 @@ export function placeOf(citation) {
   return { vault, path: path.join("/"), place: [vault, ...path].join("/") };
 }
 
+// *text* of a document as it looks, without marks.
+export function rendered(text) {
+  const body = h("div.rendered");
+  render(body, parse(text), ({ start, end }) => text.slice(start, end), ({ start, end }) => `${start}-${end}`);
+  return body;
+}
+
 // Sentences with their own citations, `from` and `to` in UTF-16 units.  Both lists are in the order of the answer, and
 // a sentence has as many citations as markers.
 export function cited(text, sentences, citations) {

@@ -629,10 +629,10 @@ export function when(iso, options = { dateStyle: "medium", timeStyle: "short" })
 // A day of ISO 8601, or the day of a time, as people write it.
 export const day = (iso) => when(iso.length > 10 ? iso : `${iso}T12:00`, { dateStyle: "medium" });
 
-// Bytes as "4.2 MB".
+// Bytes as "4.2 MB", of 1,024 kB as in the limits that the API states.
 export function bytes(count) {
-  const place = count < 1 ? 0 : Math.min(3, Math.floor(Math.log10(count) / 3));
-  return unit(count / 1000 ** place, ["byte", "kilobyte", "megabyte", "gigabyte"][place], place ? 1 : 0);
+  const place = count < 1 ? 0 : Math.min(3, Math.floor(Math.log2(count) / 10));
+  return unit(count / 1024 ** place, ["byte", "kilobyte", "megabyte", "gigabyte"][place], place ? 1 : 0);
 }
 
 // Milliseconds as "230 ms" or "1.4 s".

@@ -2,7 +2,7 @@
 
 import { ApiError, call, documentPath, stream } from "./api.js";
 import { announce, button, h, show } from "./dom.js";
-import { cited, footnotes, legend, placeOf, plainText, showAnswer } from "./marks.js";
+import { cited, footnotes, legend, placeOf, plainText, rendered, showAnswer } from "./marks.js";
 import { loading, problem } from "./problems.js";
 import { known, number, percent, t } from "./strings.js";
 
@@ -169,7 +169,7 @@ export class Turn {
     const { abstain_reason: reason, closest = [], total_indexed: indexed } = this.done;
     const title = indexed === 0 ? "ask.empty" : `abstained.${reason}`;
     return h("section.abstention", { "data-abstained": reason }, h("h3", "∅ ", t(title)), h("p", t(`${title}.text`)), closest.length > 0 && [h("h4", t("abstained.closest")),
-      closest.map((one) => h("blockquote[data-closest]", one.quote, " ", link(one))), !this.fields.answer_anyway && button("[data-anyway]", t("abstained.anyway"), () => this.run(this.fields.answer_anyway = true))]);
+      closest.map((one) => h("blockquote.stack[data-closest]", rendered(one.quote), link(one))), !this.fields.answer_anyway && button("[data-anyway]", t("abstained.anyway"), () => this.run(this.fields.answer_anyway = true))]);
   }
 }
 
