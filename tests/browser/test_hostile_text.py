@@ -133,6 +133,15 @@ def test_questions_and_evidence_are_text(hostile: World, open_page: Opener) -> N
         unharmed(page)
 
 
+def test_closest_passages_are_text(hostile: World, open_page: Opener) -> None:
+    hostile.chat.reply = "INSUFFICIENT_INFORMATION"
+    page = open_page()
+    for number, payload in enumerate(PAYLOADS):
+        ask(page, f"The code of {number} is LK-{number}? {payload}"[:900])
+        page.locator("[data-turn]:last-of-type [data-closest]").first.wait_for()
+        unharmed(page)
+
+
 def test_errors_are_text(world: World, open_page: Opener) -> None:
     page = open_page()
     for number, payload in enumerate(PAYLOADS[:12]):
