@@ -86,8 +86,7 @@ def huge(tmp_path_factory: pytest.TempPathFactory) -> World:
     """A tenant with a document as large as a file may be, over the index of a deployment."""
     state, manifests = MemoryObjectStore("state"), MemoryManifests()
     index = BucketChunkIndex(state, manifests, tmp_path_factory.mktemp("index"), max_bytes=1 << 31)
-    parts = {"state": state, "manifests": manifests, "index": index, "bucket_index": index}
-    world = World(settings={"MIN_RELEVANCE": "0"}, **parts)
+    world = World(settings={"MIN_RELEVANCE": "0"}, state=state, manifests=manifests, index=index, bucket_index=index)
     world.now_s = time.time()
     put_whole(world, LOG, logbook(MAX_OBJECT_BYTES))
     return world

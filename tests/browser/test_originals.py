@@ -146,6 +146,17 @@ def test_markdown_and_html_look_as_they_should_and_the_passage_is_marked(world: 
     unharmed(page)
 
 
+def test_what_a_note_states_of_itself_keeps_its_lines(world: World, open_page: Opener) -> None:
+    world.put("team/note.md", "---\ntitle: Pump\ntags: [a, b]\n---\n\n# Pump\n\nIt runs.\n\n---\n\nIt is red.\n")
+
+    page = open_page("#/documents/team/note.md")
+
+    text = page.locator("[data-text] .rendered")
+    expect(text.locator("pre")).to_have_text("title: Pump\ntags: [a, b]")
+    expect(text.locator("hr")).to_have_count(1)
+    expect(text.locator("p")).to_have_text(["It runs.", "It is red."])
+
+
 @pytest.mark.parametrize(
     ("question", "value", "used"),
     [

@@ -40,6 +40,10 @@ function blocksOf(text, lines, depth) {
       next += 1;
     } else if ((match = HEADING.exec(line))) {
       block = { name: "heading", level: match[1].length, inline: inlineOf(text, [[lines[at][0] + match[0].length, lines[at][1]]]) };
+    } else if (at + depth === 0 && line === "---" && lines.slice(1).some((each) => text.slice(...each) === "---")) { // what a note states of itself
+      take((said) => said !== "---");
+      block = { name: "pre", leaves: lines.slice(1, next).map(([start, end]) => ({ start, end, code: true })) };
+      next += 1;
     } else if (RULE.test(line)) {
       block = { name: "hr" };
     } else if (QUOTE.test(line) && depth < MAX_DEPTH) {
