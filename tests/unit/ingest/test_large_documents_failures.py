@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -47,6 +48,21 @@ def test_a_worker_that_died_continues_where_it_was(world: World) -> None:
     assert world.head(PATH).status is Status.INDEXED
     assert world.state.calls.count("put") - parsed < 3 * PARTS
     assert world.chunk_count() == world.head(PATH).chunk_count
+
+
+def test_a_worker_that_died_continues_though_every_index_that_it_wrote_to_was_dropped_since(world: World) -> None:
+    one_part_at_a_time(world)
+    world.put(PATH, text_of("alpha"))
+    [message] = world.handed_over()
+    reindex, active = world.app.operate.reindex, world.app.ports.settings.seed_index()
+    reindex.run("acme", replace(active, name=""), again=True)
+    reindex.drop_previous("acme")
+
+    world.deliver(message)
+    finish(world)
+
+    assert world.head(PATH).status is Status.INDEXED
+    assert world.chunk_count() == world.head(PATH).chunk_count >= PARTS
 
 
 def test_the_first_worker_that_died_after_the_text_was_stored_does_not_start_over(world: World) -> None:

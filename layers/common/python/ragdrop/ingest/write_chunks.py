@@ -348,6 +348,8 @@ class WriteParts:
         if deadline.remaining_s() < MIN_TIME_FOR_A_PART_S:
             return self._hand_over(work, work.checkpoint)
         taken = work.checkpoint.taken_by(f"{delivery.message_id}:{delivery.receives}", self.limits)
+        if not _targets(work, taken):  # every index that it was begun for was dropped since: it is begun again
+            taken = replace(taken, part=0, chunks={target.name: 0 for target in work.tenant.targets}, embedded=0)
         if not self.registry.advance(work.key, work.saved.revision, work.checkpoint, taken):
             return Stop.LOST
         at = taken
