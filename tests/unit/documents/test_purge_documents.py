@@ -63,6 +63,20 @@ def test_a_version_that_is_put_while_the_purge_runs_stays() -> None:
     assert world.texts("first words") == ["The pump is red."]
 
 
+def test_of_two_versions_that_are_put_while_the_purge_runs_the_live_one_stays() -> None:
+    world = World(documents=PutAgain())
+    world.put("team/a.md", "The first words.")
+
+    def again() -> None:
+        world.put("team/a.md", "The pump is red.")
+        world.documents.put("acme/team/a.md", b"The pump is blue.", media_type="text/markdown")  # its event is late
+
+    world.documents.again = again
+    purge(world, "team/a.md")
+
+    assert world.texts("pump") == ["The pump is red."]
+
+
 def test_the_segments_of_the_bucket_index_hold_nothing_of_it_any_more(tmp_path: Path) -> None:
     state, manifests = MemoryObjectStore("state"), MemoryManifests()
     index = BucketChunkIndex(state, manifests, tmp_path, max_bytes=1 << 30)

@@ -1,6 +1,7 @@
 """Purge: remove a document from every store, and count what was removed."""
 
 import json
+from collections.abc import Container
 from dataclasses import dataclass
 
 from ragdrop.documents.service import DocumentService
@@ -62,10 +63,13 @@ class PurgeDocuments:
             DependencyError: A service failed; what was removed before is gone.
         """
         marker, missing = self._delete(caller, key)
+        head, now_ms = self.registry.head(key), round(self.keep.clock() * 1_000)
+        last = head.revision if head is not None else now_ms - 1  # the first revision of what is put now is *now_ms*
+        gone = {each.version_id for each in self.documents.versions(key.s3_key)}
         versions = self.documents.purge(key.s3_key) + self.documents.purge(key.s3_key + SIDECAR_SUFFIX)
         if missing is not None and not versions:
             raise missing
-        last = self._last(key)
+        last = self._last(key, last, gone)
         AdmissionRecords(self.documents).forget(key.tenant, key.vault, key.path)
         derived = self._remove_derived(key, last)
         chunks = self._remove_chunks(key, last, deadline)
@@ -74,13 +78,13 @@ class PurgeDocuments:
         items = self.registry.forget_document(key, last=last)
         return Purged(versions, derived, chunks, items, receipts, marker)
 
-    def _last(self, key: DocumentKey) -> int:
-        """The last revision to remove: one of a version that was put since the delete stays."""
+    def _last(self, key: DocumentKey, deleted: int, gone: Container[str | None]) -> int:
+        """The last revision to remove: those of versions that were put since one was *deleted* stay.
+
+        A worker that had read a version that is *gone* may have claimed one more revision of it.
+        """
         head = self.registry.head(key)
-        if head is None:
-            return round(self.keep.clock() * 1_000)  # where the first revision of a document begins
-        there = self.documents.head(key.s3_key)
-        return head.revision - (there is not None and head.version_id == there.version_id)
+        return head.revision if head is not None and head.version_id in gone else deleted
 
     def _delete(self, caller: Caller, key: DocumentKey) -> tuple[str | None, DocumentNotFoundError | None]:
         """Delete the document: its delete marker, or the error where there is none; old versions may still be there."""
