@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Status
+from ragdrop.domain.documents import Page, Status
 from ragdrop.domain.history import STAGE
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.tenants import Caller
@@ -146,6 +146,21 @@ def test_a_version_put_after_the_promotion_waits_for_its_end(world: World) -> No
 
     assert "late.md" not in texts(world)
     assert world.head("team/late.md").status is Status.STAGED
+
+
+def test_no_promotion_ends_in_its_first_minute_though_the_list_of_what_waits_is_behind(world: World) -> None:
+    world.put("team/pump.md", "The pump is red.")
+    stage(world, "team/pump.md", "The pump is blue.")
+    promote(world)
+    page = world.registry.page
+    world.registry.page = lambda *_, **__: Page([], None)
+
+    world.put("team/late.md", "The pump is late.", {STAGE: "spring"}, ingest=False)
+    world.changed("team/late.md")
+    world.registry.page = page
+    settled(world)
+
+    assert world.head("team/pump.md").status is Status.INDEXED
 
 
 def test_what_joined_while_a_stage_was_promoted_goes_live_with_the_next_promotion(world: World) -> None:

@@ -14,7 +14,7 @@ from ragdrop.domain.settings import Tunables
 from ragdrop.domain.tenants import Tenant
 from ragdrop.errors import DocumentError
 from ragdrop.ingest.index_revision import IndexRevision
-from ragdrop.ingest.reconcile_rules import obsolete_before
+from ragdrop.ingest.reconcile_rules import SETTLE_S, obsolete_before
 from ragdrop.ingest.write_chunks import WrittenRevision
 from ragdrop.ports.indexes import ChunkIndex
 from ragdrop.ports.registry import Registry, head_pages
@@ -113,8 +113,12 @@ class ActivateRevisions:
     def _end_if_done(self, key: DocumentKey, stage: str, tenant: Tenant) -> None:
         """Forget that a stage was promoted where no other document than *key* waits that it was promoted with.
 
-        What joined it later waits for the next promotion, which there is none of until this one has ended.
+        What joined it later waits for the next promotion, which there is none of until this one has ended.  None ends
+        in its first minute: the list may be behind, and nothing has gone live by then.
         """
+        tenant = self.directory.tenant(key.tenant, fresh=True) or tenant  # by now another promotion may have begun
+        if self.clock() < tenant.promoted.get(f"{key.vault}/{stage}", 0.0) + SETTLE_S:
+            return
         for heads in head_pages(self.registry, key.tenant, vault=key.vault, status=Status.STAGED, size=PAGE):
             if any(each.stage == stage and each.key != key and was_promoted(each, tenant.promoted) for each in heads):
                 return
