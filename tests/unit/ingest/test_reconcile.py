@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ragdrop.domain.documents import Status
@@ -264,3 +266,16 @@ def test_the_counters_of_the_tenant_follow_what_is_live(world: World) -> None:
     tenant = world.registry.tenant("acme")
     assert tenant is not None
     assert (tenant.documents, tenant.chunks, tenant.vaults) == (1, 1, ("team",))
+
+
+def test_a_vault_is_known_before_its_first_document_answers(world: World) -> None:
+    activate, known = world.registry.activate, []
+
+    def seen(*given: Any) -> Any:
+        known.append(world.registry.tenant("acme").vaults)
+        return activate(*given)
+
+    world.registry.activate = seen
+    world.put("team/a.md", "The pump is red.")
+
+    assert known == [("team",)]

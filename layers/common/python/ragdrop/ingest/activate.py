@@ -60,6 +60,11 @@ class ActivateRevisions:
         tenant = self.directory.tenant(written.key.tenant) or written.tenant
         if tenant.targets != written.targets:  # before it answers: this worker may be cut off behind the activation
             self.index_revision.catch_up(written.detail, tenant, deadline)
+        vault = written.key.vault
+        if (
+            vault not in tenant.vaults and not written.key.is_settings
+        ):  # before as well: the past of a vault is read by it
+            self.registry.add_to_tenant(tenant.name, vault=vault, documents=0, chunks=0)
         before = self.registry.activate(written.detail, self.clock())
         if before is not None:
             self.metrics.put({"IndexedDocuments": 1})
