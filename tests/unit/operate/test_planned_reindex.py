@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.documents import Page
 from ragdrop.domain.models import EmbeddingSpace
 from ragdrop.domain.tenants import ActiveIndex, ChunkingPlan, Tenant
 from ragdrop.errors import DatabaseError, EmbeddingServiceError
+from ragdrop.ingest.reconcile_rules import SETTLE_S
 from ragdrop.operate.planned_reindex import PlannedReindex
 from ragdrop.ports.message_queue import Delivery, WorkRequest
 from testing.models import HashingEmbedder
@@ -144,6 +146,42 @@ def test_a_plan_does_what_a_reindex_does_and_leaves_nothing_behind(world: World,
     assert set(embedder.counts.values()) == {1}
     assert workers.planned.ledger.summary(TENANT, report.to_index) is None
     assert list(world.state.entries(f"index/{TENANT}/{report.to_index}/work/")) == []
+
+
+def test_what_no_list_shows_as_its_state_changes_reaches_the_new_index(world: World) -> None:
+    page = world.registry.page
+
+    def moved(*args: Any, **named: Any) -> Page:
+        found = page(*args, **named)
+        shown = [head for head in found.heads if named["status"] or head.key.path != "0.md"]
+        return replace(found, heads=shown)
+
+    world.registry.page = moved
+    Workers(world).run()
+    world.registry.page = page
+
+    world.now_s += 10
+    assert any("tide0 at" in text for text in world.texts("tide0", limit=20))
+    assert world.texts("staged keeper", stage="spring")[0].endswith("The staged keeper.")
+
+
+def test_what_no_list_shows_as_it_goes_live_meanwhile_reaches_the_new_index(world: World) -> None:
+    world.app.past.stages.promote(world.caller, "team", "spring", Deadline.after(10))
+    world.now_s += SETTLE_S + 1
+    page, events = world.registry.page, ["team/0.md"]
+
+    def moved(*args: Any, **named: Any) -> Page:  # from a state that is read later to one that was read already
+        if events:
+            world.changed(events.pop())
+        found = page(*args, **named)
+        return replace(found, heads=[head for head in found.heads if head.key.path != "0.md"])
+
+    world.registry.page = moved
+    Workers(world).run()
+    world.registry.page = page
+
+    world.now_s += 10
+    assert any("The staged keeper." in text for text in world.texts("staged keeper", limit=20))
 
 
 def test_however_a_worker_dies_ledger_index_and_registry_agree(embedder: CountedEmbedder) -> None:

@@ -90,7 +90,8 @@ class ActivateRevisions:
         """Put a revision into its stage; the tenant then knows of its vault and its type."""
         key, detail = written.key, written.detail
         if f"{key.vault}/{detail.stage}" in written.tenant.promoted:
-            self._end_if_done(key, detail.stage or "", written.tenant)
+            now = self.directory.tenant(key.tenant, fresh=True)  # another promotion may have begun by now
+            self._end_if_done(key, detail.stage or "", now or written.tenant)
         before = self.registry.put_in_stage(detail, self.clock())
         staged = before is not None
         if before is not None:
@@ -105,15 +106,23 @@ class ActivateRevisions:
         self.clean(key, tenant, deadline)
 
     def go_live(self, head: Head, tenant: Tenant, deadline: Deadline) -> None:
-        """Let the revision answer that waits in a promoted stage; the last one ends the stage."""
+        """Let the revision answer that waits in a promoted stage; the last one ends the stage.
+
+        A reindex may have found it neither waiting nor live, so that it is written here, before it answers too.
+        """
         detail = self.registry.detail(head.key, head.revision)
+        if detail is not None and len(tenant.targets) > 1:
+            self.index_revision.catch_up(detail, tenant, deadline)
         before = self.registry.activate(detail, self.clock()) if detail is not None else None
+        now = self.directory.tenant(head.key.tenant, fresh=True) or tenant
+        if detail is not None and now.targets != tenant.targets:
+            self.index_revision.catch_up(detail, now, deadline)
         if before is not None:
             self.metrics.put({"IndexedDocuments": 1})
             self.count(tenant, head.key, before, detail=detail)
             self._note_folder(head.key)
-        self.clean(head.key, tenant, deadline)
-        self._end_if_done(head.key, head.stage or "", tenant)
+        self.clean(head.key, now, deadline)
+        self._end_if_done(head.key, head.stage or "", now)
 
     def _end_if_done(self, key: DocumentKey, stage: str, tenant: Tenant) -> None:
         """Forget that a stage was promoted where no other document than *key* waits that it was promoted with.
@@ -121,7 +130,6 @@ class ActivateRevisions:
         What joined it later waits for the next promotion, which there is none of until this one has ended.  None ends
         in its first minute: the list may be behind, and nothing has gone live by then.
         """
-        tenant = self.directory.tenant(key.tenant, fresh=True) or tenant  # by now another promotion may have begun
         if self.clock() < tenant.promoted.get(f"{key.vault}/{stage}", 0.0) + SETTLE_S:
             return
         for heads in head_pages(self.registry, key.tenant, vault=key.vault, status=Status.STAGED, size=PAGE):
