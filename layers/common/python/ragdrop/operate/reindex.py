@@ -26,7 +26,7 @@ MAX_PASSES = 10  # each pass copies what changed during the one before: under wr
 SAMPLE = 20  # documents whose own vectors must find them before the switch
 MIN_SELF_COSINE = 0.999  # a chunk's own vector finds a chunk this near, or the copy is not whole
 STEP_S = 300.0  # the longest that one page of documents may take
-LISTING_S = 2.0  # the listing may be a second behind, for what became live just before the reindex began
+LISTING_S = 2.0  # the listing may be a second behind, for what changed just before the reindex began, or it ends
 IN_USE_S = 40.0  # a search takes 29 s at most, and a tenant's item is 6 s old at most when it begins
 PAGE = 100  # documents of a listing, which are read and written together
 ROUTE_CHUNKS = 2_000_000
@@ -106,6 +106,7 @@ class Reindex:
             ConflictError: The indexes were changed by someone else.
             DatabaseError: The copy is not whole; the old index continues to answer.
         """
+        self.wait(LISTING_S)
         copied += self._copy_moved(tenant, building)
         documents, chunks = self._verify(tenant, building, known)
         self._move(self._tenant(tenant.name), active=building, building=None, previous=tenant.active)
