@@ -77,6 +77,21 @@ def test_of_two_versions_that_are_put_while_the_purge_runs_the_live_one_stays() 
     assert world.texts("pump") == ["The pump is red."]
 
 
+def test_of_a_version_that_is_put_and_deleted_while_the_purge_runs_nothing_is_left() -> None:
+    world = World(documents=PutAgain())
+    world.put("team/a.md", "The first words.")
+
+    def again() -> None:
+        world.put("team/a.md", "The pump is red.")
+        world.delete("team/a.md")
+
+    world.documents.again = again
+    purge(world, "team/a.md")
+
+    assert world.registry.head(world.key("team/a.md")) is None
+    assert (world.state.keys(), world.chunk_count()) == ([], 0)
+
+
 def test_the_segments_of_the_bucket_index_hold_nothing_of_it_any_more(tmp_path: Path) -> None:
     state, manifests = MemoryObjectStore("state"), MemoryManifests()
     index = BucketChunkIndex(state, manifests, tmp_path, max_bytes=1 << 30)

@@ -65,7 +65,7 @@ class PurgeDocuments:
         marker, missing = self._delete(caller, key)
         head, now_ms = self.registry.head(key), round(self.keep.clock() * 1_000)
         last = head.revision if head is not None else now_ms - 1  # the first revision of what is put now is *now_ms*
-        gone = {each.version_id for each in self.documents.versions(key.s3_key)}
+        gone = {None, *(each.version_id for each in self.documents.versions(key.s3_key))}  # None is that of a tombstone
         versions = self.documents.purge(key.s3_key) + self.documents.purge(key.s3_key + SIDECAR_SUFFIX)
         if missing is not None and not versions:
             raise missing
