@@ -103,6 +103,31 @@ def test_a_purged_file_leaves_no_settings_even_if_its_event_comes_last(world: Wo
     assert world.registry.head(world.key(TEAM)) is None
 
 
+def test_a_file_is_in_force_though_it_was_claimed_just_before_another_worker_found_none(world: World) -> None:
+    world.changed("team/.ragdrop.json")  # there is none yet
+    world.now_s -= 1
+
+    world.put("team/.ragdrop.json", '{"chunk_tokens": 64}')
+
+    assert world.registry.tenant("acme").settings_of("team") == {"chunk_tokens": 64}
+
+
+def test_a_file_that_is_purged_while_it_is_applied_leaves_no_settings(world: World) -> None:
+    keep_settings = world.registry.keep_settings
+
+    def purged_meanwhile(name: str, vault: str, applied: StoredSettings) -> bool:
+        world.registry.keep_settings = keep_settings
+        key = world.key("team/.ragdrop.json")
+        world.app.documents.purge_documents(world.caller, key, Deadline.after(10))
+        world.changed("team/.ragdrop.json")
+        return keep_settings(name, vault, applied)
+
+    world.registry.keep_settings = purged_meanwhile
+    world.put("team/.ragdrop.json", '{"chunk_tokens": 64}')
+
+    assert world.registry.tenant("acme").settings_of("team") == {}
+
+
 def test_a_file_that_is_deleted_while_it_is_applied_leaves_no_settings(world: World) -> None:
     keep_settings = world.registry.keep_settings
 

@@ -90,7 +90,9 @@ class ApplySettings:
         applied = StoredSettings(values, claimed.revision, stored.version_id)
         self._registry.keep_settings(key.tenant, key.vault, applied)
         _note_rules(key, tenant.settings_of(key.vault), values, stored.metadata.get(WRITTEN_BY))
-        self._registry.activate(self._detail(claimed, stored, body, values), self._clock())
+        activated = self._registry.activate(self._detail(claimed, stored, body, values), self._clock())
+        if activated is None and self._registry.head(key) is None:  # it was purged meanwhile
+            self.remove(key, None)
         self._registry.forget(key, claimed.revision)
         self._directory.forget(key.tenant)
         return True
@@ -98,14 +100,15 @@ class ApplySettings:
     def remove(self, key: DocumentKey, revision: int | None) -> None:
         """Return to the defaults, as the file is gone, unless the stored revision is newer than *revision*.
 
-        *revision* is its tombstone's, None if there is no tombstone.  It is written also where nothing is in force: a
-        worker that is slow with a version before it may not put that in force later.
+        *revision* is its tombstone's, which is written also where nothing is in force: a worker that is slow with a
+        version before it may not put that in force later.  It is None if there is no tombstone: then the next one is
+        written, and no time, which the first revision of a file that comes now may be before.
         """
-        gone = StoredSettings({}, int(self._clock() * 1000) if revision is None else revision)
         tenant = self._registry.tenant(key.tenant)
         if tenant is None:
             return
         before = tenant.settings.get(key.vault) or StoredSettings({}, 0)
+        gone = StoredSettings({}, before.revision + bool(before.values) if revision is None else revision)
         if before.values or before.revision < gone.revision:
             if before.values.get("golden_questions"):
                 self._admissions.end(key.tenant, key.vault)
