@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 
-from ragdrop.tables.asked import read_question
+from ragdrop.tables.asked import Asked, read_question
+from ragdrop.tables.cell_values import CURRENCIES, unit_name
 from ragdrop.tables.match_table import Mismatch, PlanCandidate, match_table
 from ragdrop.tables.plans import Plan, PlanResult, Refusal, RefusedPlanError, run_plan, shown_number
 from ragdrop.tables.reading_evidence import LEAST
@@ -86,7 +87,7 @@ def answer_from_tables(question: str, tables: Sequence[TypedTable], today: date)
     for score, table, candidates in found:
         if score < found[0][0] - (MARGIN if table.path != found[0][1].path else 0):
             continue
-        answers += _answers(table, candidates)
+        answers += _answers(asked, table, candidates)
     given = [each for each in answers if not each.abstained]
     if not given:
         return answers[0]
@@ -113,7 +114,9 @@ def _refused(near: Iterable[tuple[str, Mismatch]]) -> TableAnswer:
     return TableAnswer(reason=ordered[0][1].reason, closest=paths, unknown=ordered[0][1].unknown)
 
 
-def _answers(table: TypedTable, candidates: Sequence[PlanCandidate]) -> list[TableAnswer]:
+def _answers(asked: Asked, table: TypedTable, candidates: Sequence[PlanCandidate]) -> list[TableAnswer]:
+    said = {"GBP" if word in {"pound", "pounds"} else unit_name(word) for word in asked.words}
+    currencies = said & {*CURRENCIES.values()}
     found = []
     for candidate in candidates:
         plan = candidate.plan
@@ -126,6 +129,8 @@ def _answers(table: TypedTable, candidates: Sequence[PlanCandidate]) -> list[Tab
                 and _is_one(plan.column, table)
             ):
                 raise RefusedPlanError("ambiguous")
+            if currencies and result.unit in {*CURRENCIES.values()} - currencies:
+                raise RefusedPlanError("unit")  # asked for in euros, paid in pounds
         except RefusedPlanError as exc:
             found.append(TableAnswer(reason=exc.reason, closest=(table.path,), expression=plan.expression(table)))
             continue

@@ -83,6 +83,7 @@ _GROUP = re.compile(r"(?<!\S)(?:per|for each|for every|in each|in every|by|each|
 _BEFORE = "in during of since until from last this for and between to by before after than or im through every"
 _BEFORE_MONTH = frozenset(_BEFORE.split())  # what stands before a month, not before `may` or `march`
 _FROM = frozenset({"between", "from", "zwischen", "von", "vom"})
+_TO = frozenset({"to", "until", "till", "through", "bis", "-"})
 _OPEN = dict.fromkeys(("later", "newer", "younger", "after", "später", "neuer"), True)
 _OPEN |= dict.fromkeys(("earlier", "older", "before", "früher", "älter"), False)
 _QUARTERS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4}
@@ -226,11 +227,8 @@ class _Reader:
             and word in {"", "older", "younger"}
             and "between" not in match[0]
         )
-        return (
-            seconds_of_date(match["n"]) is not None
-            or (behind and behind[0] in MONTH_NUMBERS)
-            or (is_year and not (behind and unit_name(behind[0])))
-        )
+        is_day = seconds_of_date(match["n"]) is not None or (behind and behind[0] in MONTH_NUMBERS)
+        return is_day or (is_year and not (behind and unit_name(behind[0])))
 
     def periods(self) -> list[Period]:
         found, at = [], 0
@@ -256,10 +254,11 @@ class _Reader:
             at -= 1
         before = self.words[at - 1] if at else ""
         joined = self.words[end] if end < len(self.words) else ""
-        if before in _FROM and joined in {"and", "to", "until", "till", "through", "und", "bis", "-"}:
+        if joined in _TO or (before in _FROM and joined in {"and", "und"}):
             other = self._moment(end + 1)
             if other is not None:
-                return Period(replace(moment, year=moment.year or other[0].year), other[0], at - 1, other[1])
+                at -= before in _FROM
+                return Period(replace(moment, year=moment.year or other[0].year), other[0], at, other[1])
         open_end = _OPEN.get(self._word(end + 1)) if joined in {"or", "oder"} else None
         if open_end is not None:
             first, last = (moment, None) if open_end else (None, moment)

@@ -14,7 +14,8 @@ CURRENCIES = {
     "€": "EUR", "eur": "EUR", "euro": "EUR", "euros": "EUR", "$": "USD", "usd": "USD", "us$": "USD", "dollar": "USD",
     "dollars": "USD", "£": "GBP", "gbp": "GBP", "chf": "CHF", "fr.": "CHF", "¥": "JPY", "jpy": "JPY", "yen": "JPY",
     "sek": "SEK", "nok": "NOK", "dkk": "DKK", "pln": "PLN", "czk": "CZK", "cad": "CAD", "aud": "AUD", "inr": "INR",
-    "₹": "INR", "cny": "CNY",
+    "₹": "INR", "cny": "CNY", "kroner": "NOK", "kronor": "SEK", "franken": "CHF", "francs": "CHF", "zloty": "PLN",
+    "rupees": "INR",
 }  # fmt: skip
 EMPTY = frozenset({"", "-", "–", "—", "n/a", "na", "none", "null", "k.a.", "k. a.", "?", "...", "…", "nan"})
 """What people write where there is nothing."""

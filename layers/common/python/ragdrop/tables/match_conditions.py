@@ -122,11 +122,17 @@ class ConditionMatcher(WordMatcher):
                 self._add(at, at + 1, [replace(condition, said=said, negated=not condition.negated)], 2.0)
             if len(columns) != 1 or not self._free(at, at + 1):
                 continue
-            column, keys = self.table.columns[columns[0]], frozenset({1})
-            condition = RowFilter(columns[0], f"{column.name} is not yes", keys, negated=True)
+            column, condition = self.table.columns[columns[0]], self._yes_or_no(columns[0], no=True)
             if column.kind == "date":
                 condition = RowFilter(columns[0], f"{column.name} is empty", frozenset({column.missing}))
             self._add(at, at + 1, [condition], 2.0)
+
+    def _yes_or_no(self, at: int, *, no: bool) -> RowFilter:
+        """That a column says yes; or no, which an empty cell says only where none says no in words."""
+        column = self.table.columns[at]
+        if no and 0 in column.keys:
+            return RowFilter(at, f"{column.name} is no", frozenset({0}))
+        return RowFilter(at, f"{column.name} is {'not yes' if no else 'yes'}", frozenset({1}), negated=no)
 
     def _may_be_empty(self, at: int) -> bool:
         column = self.table.columns[at]
@@ -298,7 +304,8 @@ class ConditionMatcher(WordMatcher):
             return []
         dates = self._date_columns()
         options = [each for at in dates for each in self._dated(period, at)]
-        options = options or [*self._by_year(period), *self._by_name(period)]
+        is_named = any(each.column in dates for each in self.found.named)  # `bought in 2019` is not when it was made
+        options = options or ([] if is_named else [*self._by_year(period), *self._by_name(period)])
         if not options:
             raise RefusedPlanError("no_period")
         return options

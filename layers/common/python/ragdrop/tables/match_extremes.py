@@ -29,7 +29,7 @@ class ExtremeMatcher(MeaningMatcher):
             people = [at for at in self._by_concept() if at not in filtered]
             if not people and any(at in counted and not has_repeats(table, at) for at in requested[:1]):
                 raise RefusedPlanError("no_column")
-            requested = people or requested
+            requested = [at for at in people if at in requested] or people or requested
         requested = requested or self._by_concept()[:1]
         groups = [at for at in requested if at not in counted] or requested
         repeats = [at for at in groups if table.columns[at].distinct < len(table.rows)]
@@ -89,6 +89,8 @@ class ExtremeMatcher(MeaningMatcher):
     def _ordered_by(self, concepts: tuple[str, ...]) -> list[int]:
         """The columns that a superlative may mean."""
         order = [at for name in concepts for at in self.vocabulary.of_concept(name)]
+        if concepts == ("date",):  # what was made first, and bought last
+            order = order + [at for at in sorted(self.vocabulary.numeric) if is_year(self.table.columns[at])]
         instead = {"age": "date", "speed": "duration", "rank": "duration"}.get(" ".join(concepts))
         order = order or (self.vocabulary.of_concept(instead) if instead else [])
         if concepts == ("age",) and self.table.label in self.vocabulary.of_concept("person"):
@@ -125,6 +127,8 @@ class ExtremeMatcher(MeaningMatcher):
     def _asks_value(self, measure: int, names: list[int]) -> bool:
         """Whether a superlative asks for the number itself, not for what has it."""
         asked = self.asked
+        if asked.words[-1] in WHICH | {"whom", "who"}:
+            return False  # `the most I paid was for what`
         is_bare = asked.superlative is not None and not asked.superlative[1]
         ends = range(asked.superlative_end, asked.superlative_end + (3 if is_bare else 1))
         is_next = any(

@@ -15,10 +15,12 @@ from ragdrop.tables.plans import Operation, Part, Plan, Refusal, RefusedPlanErro
 from ragdrop.tables.reading_evidence import REFUSES, evidence, plan_signs, word_kind
 from ragdrop.tables.table_words import NOT_SUMMED, NUMBERS, has_repeats, is_additive, is_year
 from ragdrop.tables.typed import TypedTable
-from ragdrop.tables.vocabulary import AUXILIARIES, BEING, PAYS, PRICES
+from ragdrop.tables.vocabulary import AUXILIARIES, BEING, FARES, PAYS, PRICES
 
 LISTS = frozenset({"and", "or", "und", "oder", "plus", "both", "between", "zwischen", "versus", "vs", "nor", "to"})
+_EVERYTHING = frozenset({"everything", "alles", "allem"})  # is no number of rows
 _WHOLE = frozenset({"total", "altogether", "insgesamt", "gesamt"})
+_IN_PRESENT = frozenset({"does", "costs", "kostet"})  # what one costs: nobody asks for the sum of all
 CLOCK = re.compile(r"\b(?:what time|wie viel uhr|uhrzeit)\b")
 MAX_COMBINED = 64  # ways to read its conditions
 LEFT = 2.0  # what a word that has no place takes from a score
@@ -195,14 +197,11 @@ class _Matcher(ExtremeMatcher):
 
     def _booleans(self) -> list[list[RowFilter]]:
         """Columns of yes and no that are named: they are conditions."""
-        found: dict[int, RowFilter] = {}
+        found: dict[int, bool] = {}
         for each in self.found.named:
-            column = self.table.columns[each.column]
-            if column.kind == "boolean":
-                no = self._is_negated(each.start) or (each.column in found and found[each.column].negated)
-                said = f"{column.name} is {'not yes' if no else 'yes'}"
-                found[each.column] = RowFilter(each.column, said, frozenset({1}), negated=no)
-        return [[each] for each in found.values()]
+            if self.table.columns[each.column].kind == "boolean":
+                found[each.column] = self._is_negated(each.start) or found.get(each.column, False)
+        return [[self._yes_or_no(at, no=no)] for at, no in found.items()]
 
     def _filled(self) -> list[list[RowFilter]]:
         """Columns of dates with empty cells that say what was done: `returned` books have a date there."""
@@ -283,7 +282,7 @@ class _Matcher(ExtremeMatcher):
         verb = next((at for at, word in enumerate(asked.words) if at >= asked.fold_end and word in BEING), 0)
         before = {each for start, options in self.found.filters for each in options if start < verb}
         whole = tuple(each for each in filters if each in before)
-        if not numbers and len(whole) < len(filters):
+        if not numbers and len(whole) < len(filters) and _EVERYTHING.isdisjoint(asked.words):
             yield Plan("share", filters, minus=whole)
 
     def _amount(self, filters: tuple[RowFilter, ...], at: int) -> Plan:
@@ -292,7 +291,8 @@ class _Matcher(ExtremeMatcher):
         is_price = not PRICES.isdisjoint(self.vocabulary.headers[at])
         if is_price and any(len(keys) > 1 for keys in parts):
             raise RefusedPlanError("ambiguous")  # which of the things with this word
-        return Plan("list" if self.table.columns[at].unit in NOT_SUMMED else "sum", filters, at)
+        is_each = not (FARES.isdisjoint(self.vocabulary.headers[at]) or _IN_PRESENT.isdisjoint(self.asked.words))
+        return Plan("list" if is_each or self.table.columns[at].unit in NOT_SUMMED else "sum", filters, at)
 
     def _group(self) -> tuple[int, Part] | None:
         at = self.asked.group_at
@@ -428,7 +428,7 @@ class _Matcher(ExtremeMatcher):
         requested = [at for at in self._requested() if at not in filtered]
         by_concept = self._by_concept()
         years = [at for at in numeric if is_year(table.columns[at])] if asked.wants == "when" else []
-        measured = [at for at in self.found.measures if table.columns[at].kind in NUMBERS]
+        measured = [at for at in self.found.measures if table.columns[at].kind in NUMBERS and at not in filtered]
         rows = [at for at in (table.row_name, table.label) if at is not None][:1]
         if asked.wants in {"who", "when", "where"} and not (
             by_concept or years or (requested and asked.wants == "who")

@@ -11,7 +11,8 @@ from ragdrop.tables.asked import Asked
 from ragdrop.tables.cell_values import unit_name
 from ragdrop.tables.match_meaning import PARTICIPLE
 from ragdrop.tables.match_words import WHICH, NamedColumn
-from ragdrop.tables.plans import Plan
+from ragdrop.tables.plans import Plan, RowFilter
+from ragdrop.tables.table_words import NUMBERS
 from ragdrop.tables.typed import TypedTable
 from ragdrop.tables.vocabulary import ARTICLES, AUXILIARIES, COMPARATIVES, LOWER, german_root
 from ragdrop.tables.word_relations import has_opposite, senses
@@ -27,6 +28,7 @@ _INTO = frozenset("in at on for from to by with of into near im am an aus für m
 _OF_ONE = frozenset({"my", "our", "every", "each"}) | ARTICLES
 REFUSES = frozenset({"code", "turn", "name", "unit", "deed"})
 """Kinds of words that no reading may leave over: numbers, names, units, what turns a sentence round, what was done."""
+_FEW, _WORDS_OF_PROSE = 30, 2
 LEAST = 0.95
 """The evidence that a reading needs to be answered."""
 _WEIGHTS = {
@@ -131,6 +133,8 @@ def plan_signs(
         "other conditions": min(2, len(plan.filters) - len(values)),
         f"of {kind}": 1,
         f"wants {asked.wants}": 1,
+        "bound of all": any(_admits_all(each, table) for each in plan.filters),
+        "parts of prose": sum(" has " in each.said and _is_prose(table, each.column) for each in values),
         "whole table": not plan.filters and kind not in {"extreme", "grouped"},
         "german": asked.root is german_root,
         "german left": len(left) * (asked.root is german_root),
@@ -141,7 +145,21 @@ def plan_signs(
     if given is not None:
         found |= _column_signs(given, kinds, {each.column for each in named if each.weight >= 2}, meant)
         found[f"list of {table.columns[given].kind}"] = kind == "list"
+        found["number by default"] = "column by default" in found and table.columns[given].kind in NUMBERS
     return found
+
+
+def _admits_all(condition: RowFilter, table: TypedTable) -> bool:
+    """Whether a bound leaves no number out: what was meant may be another column."""
+    low, high = table.columns[condition.column].ends
+    is_below = condition.low is None or condition.low <= low
+    return condition.keys is None and is_below and (condition.high is None or high <= condition.high)
+
+
+def _is_prose(table: TypedTable, column: int) -> bool:
+    """Whether cells are sentences rather than names, as notes are: a word of them says little."""
+    texts = table.columns[column].texts[:_FEW]
+    return sum(text.count(" ") for text in texts) >= _WORDS_OF_PROSE * len(texts)
 
 
 def _column_signs(column: int, kinds: Counter[str], named: Set[int], meant: Set[int]) -> dict[str, float]:

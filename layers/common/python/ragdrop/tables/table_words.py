@@ -18,6 +18,7 @@ from ragdrop.tables.vocabulary import (
     RANKED,
     STATES,
     SYNONYMS,
+    UMLAUTS,
     UNITS_OF,
     Root,
     english_root,
@@ -38,6 +39,7 @@ _NO_DOERS = frozenset(_NOT_DOERS.split())
 SMALL = frozenset({"in", "of", "the", "per", "and", "no", "nr"})  # words of a header that nobody needs to say
 _PERIODS = {*words("mon tue tues wed thu thurs fri sat sun mo di mi do fr sa so"), *MONTH_NUMBERS}
 _HEAD = re.compile(r" (?:per|on|of|in|at|for|to|by|from|pro|je|von|am|im|in|an)\b.*")
+_KIND_OF = re.compile(r"(?i)(?:kind|type|sort|category|class|art) (?:of|der|des|von) (.+)")  # of the rows
 MIN_PART = 4  # letters of a word that stands within another, as in `Stromkosten`
 
 
@@ -60,7 +62,9 @@ class TableWords:
         self.headers = [_header_stems(column.name, root) for column in table.columns]
         self.spoken = [header_words(column.name) for column in table.columns]
         self._head = [root((plain_words(_HEAD.sub("", each.name.casefold())) or [""])[-1]) for each in table.columns]
-        title = frozenset(map(root, plain_words(name)))
+        kinds = [_KIND_OF.fullmatch(column.name) for column in table.columns]
+        self._rows = [frozenset(map(root, plain_words(each[1]))) if each else frozenset[str]() for each in kinds]
+        title = frozenset(map(root, plain_words(name))).union(*self._rows)
         self.title = title | {
             root(word) for key, said in ALIASES.items() if any(key in each for each in title) for word in said.split()
         }
@@ -95,10 +99,11 @@ class TableWords:
 
     def with_word(self, word: str) -> list[int]:
         """The columns whose header has a word, or else one that it is a part of."""
-        found = [at for at, header in enumerate(self.headers) if self.says(word, header)]
+        headers = [(at, each) for at, each in enumerate(self.headers) if word not in self._rows[at]]
+        found = [at for at, header in headers if self.says(word, header)]
         if found or len(word) < MIN_PART + 1:
             return found
-        return [at for at, header in enumerate(self.headers) if any(self._alike(word, each) for each in header)]
+        return [at for at, header in headers if any(self._alike(word, each) for each in header)]
 
     def closest(self, columns: list[int], said: Sequence[str]) -> list[int]:
         """Those of *columns* whose header has the words as they are said: `plants` are of `Plant`, not of `Planted`."""
@@ -113,11 +118,15 @@ class TableWords:
 
     def agents(self, word: str) -> list[int]:
         """The columns of texts whose header names who does what a word says: of `borrowed` the `Borrower`."""
-        base = english_root(word)
+        base = re.sub(r"^ge(?=\w{4})|(?:e?t|en)$", "", word) if self._is_german else english_root(word)
         ends = ("er", "or", "ee", "t", "ist", f"{base[-1:]}er")
-        doers = {f"{base}{end}" for end in ends} | {f"{base.removesuffix('y')}ier"}
+        doers = {f"{base}{end}".translate(UMLAUTS) for end in ends} | {f"{base.removesuffix('y')}ier"}
         texts = (at for at, column in enumerate(self.table.columns) if column.kind == "text" and len(base) > 2)
-        return [at for at in texts if self.spoken[at][-1:] and self.spoken[at][-1].removesuffix("s") in doers]
+        return [
+            at
+            for at in texts
+            if self.spoken[at][-1:] and self.spoken[at][-1].removesuffix("s").translate(UMLAUTS) in doers
+        ]
 
     def says(self, word: str, header: Sequence[str]) -> bool:
         """Whether a header has a word, or, where none has it, another word for it."""

@@ -56,19 +56,20 @@ def german_root(word: str) -> str:
     >>> german_root("touren"), german_root("tour"), german_root("rechnungen"), german_root("länder")
     ('tour', 'tour', 'rechnung', 'land')
     """
-    plain = word.translate(_UMLAUTS)
+    plain = word.translate(UMLAUTS)
     if plain == "tags":
         return "tag"
-    for ending in ("innen", "nen", "en", "er", "es", "e", "n", "s"):
-        if ending == "er" and plain == word and not word.endswith("der"):
+    for ending in ("innen", "nen", "ern", "en", "er", "es", "e", "n", "s"):
+        if ending in {"er", "ern"} and plain == word and not word.endswith("der"):
             continue  # `Mieter` are no `Miete`; `Länder` are a `Land`
         if plain.endswith(ending) and len(plain) - len(ending) >= (3 if ending in {"e", "en", "er"} else 4):
             plain = plain[: -len(ending)]
-            return plain[:-1] if plain.endswith("hn") and ending == "e" else plain  # `Löhne` and `Lohn`
+            plain = plain[:-1] if plain.endswith("hn") and ending == "e" else plain  # `Löhne` and `Lohn`
+            return re.sub(r"(?<=[bdfgkpt])l$", "el", plain)  # `dunkle` and `dunkel`
     return plain
 
 
-_UMLAUTS = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "ß": "ss"})
+UMLAUTS = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "ß": "ss"})
 
 
 def number_of(text: str) -> Decimal | None:
@@ -231,6 +232,7 @@ PAYS = _roots_of("spend spent pay paid cost bezahlt ausgegeben gezahlt zahlt zah
 """Verbs that ask for a sum of money."""
 PRICES = _roots_of("price preis rate tariff tarif")
 """Headers of amounts of one piece: nobody sums them."""
+FARES = PRICES | _roots_of("fare fares fahrpreis")
 WON = frozenset({"won", "winner", "winning", "gewonnen", "gewann", "sieger"})
 ADJECTIVES = {
     "expensive": "money",
