@@ -32,6 +32,16 @@ ROASTS = """Charge,Kunde,Röster,Röstung,Gewicht (kg)
 2,Verlag,Inés,hell,40
 3,Klinik,Doris,dunkel,60
 """
+FETE = """stall,run by,takings (£),expenses (£)
+Teas,Scouts,600.00,40.00
+Cakes,Scouts,90.00,10.00
+Raffle,Bell ringers,300.00,
+"""
+TEXTS = """Auftrag;Sprache;Wörter;Gewicht (kg)
+A-1;Polnisch;12.500;4,5
+A-2;Spanisch;2.868;6
+A-3;Polnisch;9.000;1,5
+"""
 
 
 def given(text: str, question: str) -> str | None:
@@ -62,6 +72,17 @@ def test_what_a_table_does_not_say_is_refused(text: str, question: str) -> None:
         (LESSONS, "How many lessons has Ada had?", "3"),  # not how many kinds
         (LESSONS, "How many lessons were not paid?", "1"),  # an empty cell says neither yes nor no
         (ROASTS, "Wer hat die meisten kg geröstet?", "Doris: 70 kg"),  # not the customer
+        (FETE, "What did the stalls take in total?", "990.00 GBP"),  # of two columns of money the one that came in
+        (FETE, "what did the teas spend", "40.00 GBP"),
+        (FETE, "What was left after costs in total?", "940.00 GBP"),
+        (FETE, "What percentage of everything taken came from the cakes?", "9.09 %"),
+        (FETE, "Stalls that took over £200", "Teas, Raffle"),
+        (FETE, "How much more did the teas take than the cakes?", "510.00 GBP"),
+        (FETE, "How many more stalls did the Scouts run than the Bell ringers?", "1"),
+        (TEXTS, "Aufträge mit mehr als 10.000 Wörtern, Anzahl", "1"),  # ten thousand, not ten
+        (TEXTS, "Um wie viel kg ist A-1 leichter als A-2?", "1.5 kg"),
+        (TEXTS, "Welchen Anteil in Prozent hat Polnisch an den Wörtern?", "88.23 %"),
+        (FERRIES, "What share of the sailings goes from Oban to Coll, in percent?", "66.67 %"),
         (ROASTS, "Wie viele dunkle Röstungen gibt es?", "2"),
     ],
 )

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from groundcheck.facts import NUMBER_WORDS
 from ragdrop.tables.cell_values import DAY_S, MONTH_NUMBERS, seconds_of_date, unit_name
-from ragdrop.tables.plans import Operation
+from ragdrop.tables.question_patterns import BOUND_PATTERNS, DIFFERENCE_SAID, FOLD_PATTERNS, GROUP_SAID, IN_PERCENT
 from ragdrop.tables.vocabulary import (
     ADJECTIVES,
     COMPARATIVES,
@@ -33,56 +33,10 @@ from ragdrop.tables.vocabulary import (
     with_capitals,
 )
 
-_NUMBER = r"(?:(?P<sign>eur|usd|gbp|chf) )?(?P<n>-?\d[\d.,']*)(?: (?P<k>thousand|million|k))?"
-_THAN = (
-    r"(?P<word>more|greater|higher|larger|bigger|less|fewer|lower|smaller|mehr|weniger|größer|kleiner|höher|"
-    + "|".join(COMPARATIVES)
-    + r")(?: (?P<adjective>expensive|costly))? (?:than|als)"
-)
-_BOUNDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(rf"(?<!\S)(?:{pattern.replace('ß', 'ss')})(?!\S)"), sign)
-    for pattern, sign in (
-        (rf"(?:no|not) {_THAN} {_NUMBER}", "not"),
-        (rf"{_THAN} {_NUMBER}", "than"),
-        (rf"(?:between|zwischen) {_NUMBER} (?:and|und) (?P<m>\d[\d.,']*)", "between"),
-        (rf"(?:at least|a minimum of|mindestens|>=) {_NUMBER}", ">="),
-        (rf"(?:at most|up to|a maximum of|höchstens|maximal|bis zu|<=) {_NUMBER}", "<="),
-        (rf"{_NUMBER} (?:(?P<unit>\w+) )?or (?:more|above|over|longer|higher)", ">="),
-        (rf"{_NUMBER} (?:(?P<unit>\w+) )?or (?:less|fewer|below|under|shorter|lower)", "<="),
-        (rf"(?:(?P<word>over|above|exceed|exceeds|exceeded|exceeding|beyond|über|>)) {_NUMBER}", "than"),
-        (rf"(?:(?P<word>under|below|unter|<)) {_NUMBER}", "than"),
-        (rf"(?:exactly|equal to|genau) {_NUMBER}", "="),
-    )
-)
-_FOLDS: tuple[tuple[re.Pattern[str], Operation | str], ...] = tuple(
-    (re.compile(rf"(?<!\S)(?:{pattern})(?!\S)"), fold)
-    for pattern, fold in (
-        (r"(?:what |which )?(?:share|percentage|percent) of(?: all)?|(?:welcher )?anteil|wie viel prozent", "share"),
-        (r"what percentage", "share"),
-        (r"(?:average|mean) number of", "mean"),
-        (r"how many (?:different|distinct|unique)|wie viele (?:verschiedene|unterschiedliche)", "distinct"),
-        (r"(?:the )?number of (?:different|distinct|unique)", "distinct"),
-        (
-            r"how many|how often|how many times|wie ?viele[nr]?|wie oft|(?:the |total )?number of|count(?: of)?|anzahl",
-            "count",
-        ),
-        (r"(?:im |the )?(?:median|zentralwert)", "median"),
-        (r"on average|average|mean|mittlere[nrs]?|im durchschnitt|durchschnitt\w*|im schnitt", "mean"),
-        (r"in total|total|sum(?: of)?|altogether|(?:all )?together|in all|combined|overall|so far", "sum"),
-        (r"insgesamt|summe|zusammen|bisher", "sum"),
-        (r"gesamt\w*|add up(?: all)?(?: the)?", "sum"),
-    )
-)
-_DIFFERENCE = re.compile(
-    r"(?<!\S)(?:the )?(?:difference(?=(?: \w+){0,6} between )|(?:differenz|unterschied)(?=.* (?:zwischen|und) )"
-    r"|how much (?:more|less|higher|lower|longer|shorter|cheaper|heavier)|how many (?:more|fewer)"
-    r"|by how (?:much|many)(?: \w+)?(?= (?:is|was|are|were) .* than )"
-    r"|wie viel mehr|wie viel weniger|compared (?:to|with))(?!\S)"
-)
-_GROUP = re.compile(r"(?<!\S)(?:per|for each|for every|in each|in every|by|each|every|pro|je|nach)(?= (?!\d))")
 _BEFORE = "in during of since until from last this for and between to by before after than or im through every"
 _BEFORE_MONTH = frozenset(_BEFORE.split())  # what stands before a month, not before `may` or `march`
 _FROM = frozenset({"between", "from", "zwischen", "von", "vom"})
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+")  # of German
 _TO = frozenset({"to", "until", "till", "through", "bis", "-"})
 _OPEN = dict.fromkeys(("later", "newer", "younger", "after", "später", "neuer"), True)
 _OPEN |= dict.fromkeys(("earlier", "older", "before", "früher", "älter"), False)
@@ -189,9 +143,17 @@ class _Reader:
         self.used.update(range(first, last))
         return first, last
 
+    def take_groups(self, found: re.Match[str]) -> str:
+        """Use the words of all groups of a match, not those between them; the last group."""
+        said = [(name, group) for name, group in found.groupdict().items() if group]
+        for name, group in said:
+            start = next(at for at, begin in enumerate(self.starts) if begin >= found.start(name))
+            self.used.update(range(start, start + group.count(" ") + 1))
+        return said[-1][1]
+
     def bounds(self) -> list[Bound]:
         found = []
-        for pattern, sign in _BOUNDS:
+        for pattern, sign in BOUND_PATTERNS:
             for match in pattern.finditer(self.text):
                 bound = self._bound(match, sign)
                 if bound is not None:
@@ -396,20 +358,28 @@ def read_question(question: str, today: date) -> Asked | None:
     True
     """
     words = asked_words(question)
-    text, root = " ".join(words), root_of(words)
+    root = root_of(words)
+    if root is german_root:
+        words = [word.replace(".", "") if _THOUSANDS.fullmatch(word) else word for word in words]
+    text = " ".join(words)
     if not words or (NO_GERMAN_TABLE if root is german_root else NO_TABLE).match(text):
         return None
     reader = _Reader(words, today)
-    if difference := _DIFFERENCE.search(text):
-        reader.take(difference)
+    difference, compared = DIFFERENCE_SAID.search(text), ""
+    if difference:
+        compared = reader.take_groups(difference)
     bounds, periods = reader.bounds(), reader.periods()
     fold, fold_end = "", 0
-    for pattern, name in _FOLDS:
+    for pattern, name in FOLD_PATTERNS:
         for match in pattern.finditer(text):
             is_mean = fold == "count" and name == "mean"
             place = reader.take(match) if not fold or name == "sum" or is_mean else None
             if place is not None:
                 fold, fold_end = name if is_mean else fold or name, fold_end or place[1]
+    if fold == "share" and (unit := IN_PERCENT.search(text)):
+        reader.take(unit)
+    if difference and not fold and "many" in difference[0]:
+        fold, fold_end = "count", reader.words.index(compared) + 1 if compared else 0
     first = _first(reader)
     names = capital_max(question, words)
     reader.used |= names
@@ -417,7 +387,9 @@ def read_question(question: str, today: date) -> Asked | None:
     reader.used -= names
     if superlative is None and first and not {"top", "bottom"}.isdisjoint(words):
         superlative = "bottom" in words, ()
-    group = next((found for found in _GROUP.finditer(text) if reader.used.isdisjoint(range(*reader.span(found)))), None)
+    group = next(
+        (found for found in GROUP_SAID.finditer(text) if reader.used.isdisjoint(range(*reader.span(found)))), None
+    )
     negated = frozenset(at for at, word in enumerate(words) if word in NEGATIONS or word.endswith("n't"))
     reader.used.update(negated)
     return Asked(
@@ -436,7 +408,7 @@ def read_question(question: str, today: date) -> Asked | None:
         negated,
         reader.span(group)[1] if group else None,
         difference is not None,
-        asked_concepts(text),
+        asked_concepts(text) or tuple(COMPARATIVES.get(compared, "").split()),
         wants_of(words),
         in_capitals(question, len(words)),
         with_capitals(question, len(words)),

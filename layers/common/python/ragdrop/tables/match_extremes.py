@@ -199,6 +199,47 @@ class ExtremeMatcher(MeaningMatcher):
             raise RefusedPlanError("ambiguous")
         return options
 
+    def _pays(self, filters: tuple[RowFilter, ...]) -> bool:
+        """Whether a verb asks for money: in `notes that cost more than 400` it says which notes."""
+        bounded = {each.column for each in filters if each.keys is None}
+        is_asked = self._is_worded() or bounded.isdisjoint(self.vocabulary.of_concept("money"))
+        return is_asked and not PAYS.isdisjoint(self.asked.stems)
+
+    def _booleans(self) -> list[list[RowFilter]]:
+        """Columns of yes and no that are named: they are conditions."""
+        found: dict[int, bool] = {}
+        for each in self.found.named:
+            if self.table.columns[each.column].kind == "boolean":
+                found[each.column] = self._is_negated(each.start) or found.get(each.column, False)
+        return [[self._yes_or_no(at, no=no)] for at, no in found.items()]
+
+    def _filled(self) -> list[list[RowFilter]]:
+        """Columns of dates with empty cells that say what was done: `returned` books have a date there."""
+        asked = self.asked
+        filtered = {each.column for _, options in self.found.filters for each in options}
+        found = []
+        for each in self.found.named:
+            column = self.table.columns[each.column]
+            is_asked = (
+                asked.wants == "when"
+                or asked.superlative is not None
+                or "date" in asked.concepts
+                or asked.words[each.start - 1] in WHICH
+            )
+            if column.kind == "date" and not is_asked and each.column not in filtered and column.missing in column.keys:
+                said = f"{column.name} is not empty"
+                found.append([RowFilter(each.column, said, frozenset({column.missing}), negated=True)])
+        return found
+
+    def _sides(self, chosen: Sequence[RowFilter]) -> tuple[tuple[RowFilter, ...], tuple[RowFilter, ...]] | None:
+        """What stands on both sides of `than`, where it is of the same columns: from A to B, than from B to C."""
+        than = next((at for at, word in enumerate(self.asked.words) if word in {"than", "als"}), 0)
+        starts = {each: start for start, options in self.found.filters for each in options}
+        behind = tuple(each for each in chosen if starts.get(each, 0) > than)
+        columns = {each.column for each in behind}
+        before = tuple(each for each in chosen if each not in behind and each.column in columns)
+        return (before, behind) if {each.column for each in before} == columns else None
+
     def _is_of_things(self) -> bool:
         """Whether `how much` is asked of a thing, without a word of money or measure: `how much butter did we use`."""
         asked, measures = self.asked, {each.column for each in self.found.named} | self.found.measures

@@ -12,7 +12,7 @@ from ragdrop.tables.match_conditions import ConditionMatcher
 from ragdrop.tables.match_words import WHICH, NamedColumn
 from ragdrop.tables.plans import RowFilter
 from ragdrop.tables.table_words import is_year
-from ragdrop.tables.vocabulary import CONCEPTS, IRREGULAR, OTHER_MONEY, READINGS, german_root, number_of
+from ragdrop.tables.vocabulary import CONCEPTS, IRREGULAR, MONEY_WAYS, OTHER_MONEY, READINGS, german_root, number_of
 from ragdrop.tables.word_relations import relation, senses, sorts
 
 MAX_MEANT = 300  # distinct texts of a column whose meanings are compared
@@ -32,6 +32,10 @@ _HEADS = frozenset(
     {"zahl", "wert", "stand", "betrag", "summe", "verbrauch", "menge"}
 )  # of compounds that say no more than the rest
 _PRONOUNS = frozenset({"i", "we", "you", "they"})
+_NET = re.compile(
+    r"(?<!\S)(?:left )?after (?:all )?(?:costs?|expenses)(?!\S)"
+    r"|(?<!\S)(?:net )?profit(?!\S)|(?<!\S)(?:gewinn|nach abzug der (?:kosten|ausgaben))(?!\S)"
+)
 _HOW_OFTEN = ("how", "many", "times")
 _PLACED = frozenset({"in", "at", "on", "during", "im", "am"})
 
@@ -40,6 +44,22 @@ class MeaningMatcher(ConditionMatcher):
     """Gives words of one question, which one table does not have, a place in it."""
 
     counted: int | None = None  # the column of numbers that `how many` asks for
+    is_net = False  # whether what came in is asked for without what went out
+
+    def _directions(self) -> None:
+        """Of money that comes in and goes out, in two columns, the one that a verb means: `took` of `Takings`."""
+        columns = {way: self.vocabulary.money(way) for way in MONEY_WAYS}
+        if not len(columns["in"]) == len(columns["out"]) == 1:
+            return
+        net, kept = _NET.search(" ".join(self.asked.words)), columns["net"]
+        if net:
+            start = net.string[: net.start()].count(" ")
+            self.is_net = not kept
+            self._name(kept, start, start + net[0].count(" ") + 1, 2.0)
+        for at, stem in enumerate(self.asked.stems):
+            for way, (verbs, _) in MONEY_WAYS.items():
+                if stem in verbs and self._free(at, at + 1):
+                    self._name([] if net else columns[way], at, at + 1, 1.5)
 
     def _meanings(self) -> None:
         """Words that stand for a value, a header or the rows by what they mean."""

@@ -6,16 +6,17 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ragdrop.tables.asked import Asked
 from ragdrop.tables.cell_values import DAY_S, unit_name
 from ragdrop.tables.match_extremes import FOLDS, ExtremeMatcher
-from ragdrop.tables.match_words import WHICH, NamedColumn
+from ragdrop.tables.match_words import NamedColumn
 from ragdrop.tables.plans import Operation, Part, Plan, Refusal, RefusedPlanError, RowFilter
 from ragdrop.tables.reading_evidence import REFUSES, evidence, plan_signs, word_kind
 from ragdrop.tables.table_words import NOT_SUMMED, NUMBERS, has_repeats, is_additive, is_year
 from ragdrop.tables.typed import TypedTable
-from ragdrop.tables.vocabulary import AUXILIARIES, BEING, FARES, PAYS, PRICES
+from ragdrop.tables.vocabulary import AUXILIARIES, BEING, FARES, PRICES
 
 LISTS = frozenset({"and", "or", "und", "oder", "plus", "both", "between", "zwischen", "versus", "vs", "nor", "to"})
 _EVERYTHING = frozenset({"everything", "alles", "allem"})  # is no number of rows
@@ -110,6 +111,7 @@ class _Matcher(ExtremeMatcher):
         self._weekdays()
         self._open()
         self._sold_out()
+        self._directions()
         self._concepts()
         self._titles()
         self._equalities()
@@ -181,7 +183,9 @@ class _Matcher(ExtremeMatcher):
         for chosen in combined:
             if len({each.column for each in chosen}) < apart:
                 continue  # of two teams one is at home, the other its guest
-            if self.asked.difference or self._is_between(chosen):
+            if self.is_net:
+                yield from self._net(chosen)
+            elif self.asked.difference or self._is_between(chosen):
                 yield from self._differences(chosen)
             else:
                 yield from self._of_filters(_joined(chosen, are_listed=not LISTS.isdisjoint(self.asked.words)))
@@ -195,40 +199,22 @@ class _Matcher(ExtremeMatcher):
         others = [[each for each in options if each.column not in glossed or each in said] for options in filters]
         return [options for options in others if options]
 
-    def _booleans(self) -> list[list[RowFilter]]:
-        """Columns of yes and no that are named: they are conditions."""
-        found: dict[int, bool] = {}
-        for each in self.found.named:
-            if self.table.columns[each.column].kind == "boolean":
-                found[each.column] = self._is_negated(each.start) or found.get(each.column, False)
-        return [[self._yes_or_no(at, no=no)] for at, no in found.items()]
-
-    def _filled(self) -> list[list[RowFilter]]:
-        """Columns of dates with empty cells that say what was done: `returned` books have a date there."""
-        asked = self.asked
-        filtered = {each.column for _, options in self.found.filters for each in options}
-        found = []
-        for each in self.found.named:
-            column = self.table.columns[each.column]
-            is_asked = (
-                asked.wants == "when"
-                or asked.superlative is not None
-                or "date" in asked.concepts
-                or asked.words[each.start - 1] in WHICH
-            )
-            if column.kind == "date" and not is_asked and each.column not in filtered and column.missing in column.keys:
-                said = f"{column.name} is not empty"
-                found.append([RowFilter(each.column, said, frozenset({column.missing}), negated=True)])
-        return found
-
     def _is_between(self, chosen: Sequence[RowFilter]) -> bool:
         """Whether `between` stands before two values of one column."""
         at = next((at for at, word in enumerate(self.asked.words) if word in {"between", "zwischen"}), None)
         columns = [each.column for each in chosen if each.keys is not None]
         return at is not None and at not in self.asked.used and len(columns) > len(set(columns))
 
+    def _net(self, chosen: Sequence[RowFilter]) -> Iterator[Plan]:
+        """What is left of what came in, by the two columns of it; which rows have most of that no plan says."""
+        if self.asked.superlative is not None or self.asked.group_at is not None or self.asked.bounds:
+            raise RefusedPlanError("ambiguous")
+        filters = _joined(chosen, are_listed=not LISTS.isdisjoint(self.asked.words))
+        came, went = self.vocabulary.money("in"), self.vocabulary.money("out")
+        yield Plan("sum", filters, came[0], minus=filters, minus_column=went[0])
+
     def _differences(self, chosen: Sequence[RowFilter]) -> Iterator[Plan]:
-        pairs = [
+        pairs: Any = [
             (one, other)
             for one, other in itertools.combinations(chosen, 2)
             if one.column == other.column and one != other
@@ -236,16 +222,20 @@ class _Matcher(ExtremeMatcher):
         numbers = list(
             dict.fromkeys(each.column for each in self.found.named if each.column in self.vocabulary.numeric)
         )
+        sides = self._sides(chosen) if len(pairs) > 1 else None
+        pairs = [((one,), (other,)) for one, other in pairs] if sides is None else [sides]
         if not pairs and len(numbers) == 2:
             yield Plan("sum", tuple(chosen), numbers[0], minus=tuple(chosen), minus_column=numbers[1])
         if len(pairs) != 1:
             return
         one, other = pairs[0]
-        rest = tuple(each for each in chosen if each not in pairs[0])
+        rest = tuple(each for each in chosen if each not in (*one, *other))
         counted = self.asked.fold == "count" and not self._has_measure()
         fold: Operation = "count" if counted else self.asked.fold if self.asked.fold in FOLDS else "sum"  # type: ignore[assignment]
         for column in self._measures() if fold != "count" else [None]:
-            yield Plan(fold, (*rest, one), column, minus=(*rest, other))
+            if column is not None and not FARES.isdisjoint({*self.vocabulary.headers[column]} - PRICES):
+                raise RefusedPlanError("ambiguous")  # of one ride, of which there are several
+            yield Plan(fold, (*rest, *one), column, minus=(*rest, *other))
 
     def _of_filters(self, filters: tuple[RowFilter, ...]) -> Iterator[Plan]:
         asked = self.asked
@@ -266,7 +256,7 @@ class _Matcher(ExtremeMatcher):
             yield from (Plan(asked.fold, filters, column) for column in self._measures())  # type: ignore[arg-type]
         elif asked.wants == "how much" and self._is_of_things():
             raise RefusedPlanError("no_column")
-        elif asked.wants == "how much" or (asked.wants == "what" and not PAYS.isdisjoint(asked.stems)):
+        elif asked.wants == "how much" or (asked.wants == "what" and self._pays(filters)):
             yield from (self._amount(filters, column) for column in self._measures())
         else:
             yield from self._lists(filters)
@@ -282,7 +272,11 @@ class _Matcher(ExtremeMatcher):
         verb = next((at for at, word in enumerate(asked.words) if at >= asked.fold_end and word in BEING), 0)
         before = {each for start, options in self.found.filters for each in options if start < verb}
         whole = tuple(each for each in filters if each in before)
-        if not numbers and len(whole) < len(filters) and _EVERYTHING.isdisjoint(asked.words):
+        if len(whole) == len(filters):
+            return
+        if numbers:
+            yield Plan("share", filters, numbers[0].column, minus=whole)
+        elif _EVERYTHING.isdisjoint(asked.words):
             yield Plan("share", filters, minus=whole)
 
     def _amount(self, filters: tuple[RowFilter, ...], at: int) -> Plan:

@@ -292,8 +292,8 @@ class WordMatcher:
 
     def _name(self, columns: list[int], start: int, end: int, weight: float) -> None:
         self.found.used.update(range(start, end))
-        self.found.named += [NamedColumn(column, start, end, weight / len(columns)) for column in columns]
-        self.found.needs.append(frozenset(columns))
+        self.found.named += [NamedColumn(column, start, end, weight / max(1, len(columns))) for column in columns]
+        self.found.needs += [frozenset(columns)] if columns else []
         self.found.score += weight
 
     def _titles(self) -> None:
@@ -344,8 +344,9 @@ class WordMatcher:
     def _concepts(self) -> None:
         """Words that mean a column without its name, such as `cost`."""
         for at, each in enumerate(self.asked.stems):
-            if at in self.found.used:
-                continue
+            is_row = self.asked.fold in {"count", "share"} and self.asked.words[at - 1] in {"many", "the", "of", "all"}
+            if at in self.found.used or (is_row and self.vocabulary.titled(each)):
+                continue  # of how many charges, in a log of charging, nobody asks what they cost
             names = [name for name, said in CONCEPTS.items() if each in said]
             columns = {column for name in names for column in self.vocabulary.of_concept(name)}
             if not columns:  # `deposit money`, `how deep was the draught`

@@ -93,7 +93,8 @@ def _german_kind(asked: Asked, at: int) -> str:
     is_verb = PARTICIPLE.fullmatch(word) or (word.endswith(("t", "en", "te")) and (not is_plain or at in {1, 2}))
     if at in asked.capitals or (is_plain and not is_verb and (at == 0 or len(word) > 7)):
         return "noun"
-    return "verb" if is_verb else "small"
+    is_adjective = not is_verb and word.endswith(("e", "en", "er", "es", "em")) and at + 1 in asked.capitals
+    return "adjective" if is_adjective else "verb" if is_verb else "small"
 
 
 def _english_kind(word: str) -> str:

@@ -14,6 +14,7 @@ from ragdrop.tables.typed import TypedColumn, TypedTable
 from ragdrop.tables.vocabulary import (
     ALIASES,
     HEADERS,
+    MONEY_WAYS,
     OTHER_MONEY,
     RANKED,
     STATES,
@@ -156,6 +157,12 @@ class TableWords:
         if name not in self._concepts:
             self._concepts[name] = [at for at in range(len(self.headers)) if self._fits(name, at)]
         return self._concepts[name]
+
+    def money(self, way: str) -> list[int]:
+        """The columns of money that came `in` or went `out`, by their headers."""
+        said = MONEY_WAYS[way][1]
+        amounts = [at for at in self.of_concept("money") if self.table.columns[at].kind in NUMBERS]
+        return [at for at in amounts if not said.isdisjoint(self.headers[at])]
 
     def stocks(self) -> list[int]:
         """The columns of how many there are; where there are several, not of how many there were, as `Sold`."""

@@ -122,6 +122,7 @@ _CONCEPTS = {
     "money": "geld umsatz cost price spend spent spending spendings pay paid ausgaben ausgabe kostete zusammengekommen "
     "expensive expense expenditure earn earns earned verdient charge money cheap costly amount worth value bill "
     "kosten kostet gekostet "
+    "eingebracht eingenommen einbringen bringt brachte brachten erzielt "
     "preis betrag ausgegeben bezahlt gezahlt zahlen zahlt zahle teuer",
     "distance": "long length far distance ridden rode ride riding rides walk walked ran cycle cycled hike hiked drive "
     "drove driven travel travelled lang weit gefahren strecke",
@@ -213,7 +214,7 @@ _LOWER = (
 LOWER = frozenset(_LOWER.casefold().split())
 _NEGATIONS = (
     "not isn't aren't wasn't weren't hasn't haven't don't doesn't didn't without except excluding no never neither "
-    "nicht kein keine ohne außer unlike"
+    "nicht kein keine ohne außer unlike nobody niemand"
 )
 NEGATIONS = frozenset(_NEGATIONS.split())
 _NOUNS = (
@@ -230,6 +231,16 @@ TAKES = _roots_of("take took taken")
 """Words that a column may be meant by, and need not."""
 PAYS = _roots_of("spend spent pay paid cost bezahlt ausgegeben gezahlt zahlt zahle kosten kostet gekostet")
 """Verbs that ask for a sum of money."""
+_IN = "earn earned take took taken make made raise raised bring brought collect collected receive received verdient"
+_IN += " eingenommen eingebracht brachte brachten bringt erzielt"
+_COMES = "takings income revenue earnings raised proceeds turnover sales receipts einnahmen umsatz erlös ertrag"
+_GOES = "expense expenses cost costs spent spending ausgaben ausgabe kosten aufwand"
+MONEY_WAYS = {
+    "in": (_roots_of(_IN), _roots_of(_COMES)),
+    "out": (_roots_of("spend spent cost costs pay paid ausgegeben gekostet kostete bezahlt"), _roots_of(_GOES)),
+    "net": (frozenset[str](), _roots_of("profit gewinn net netto surplus überschuss balance margin")),
+}
+"""Which verbs say that money came in or went out, and how columns of it are called."""
 PRICES = _roots_of("price preis rate tariff tarif")
 """Headers of amounts of one piece: nobody sums them."""
 FARES = PRICES | _roots_of("fare fares fahrpreis")
