@@ -37,6 +37,10 @@ Teas,Scouts,600.00,40.00
 Cakes,Scouts,90.00,10.00
 Raffle,Bell ringers,300.00,
 """
+STAYS = """Gast,Nights,Strom (kWh),Mietpreis (€)
+Moretti,7,4.5,500.00
+Seidel,3,13,210.00
+"""
 TEXTS = """Auftrag;Sprache;Wörter;Gewicht (kg)
 A-1;Polnisch;12.500;4,5
 A-2;Spanisch;2.868;6
@@ -83,6 +87,12 @@ def test_what_a_table_does_not_say_is_refused(text: str, question: str) -> None:
         (TEXTS, "Um wie viel kg ist A-1 leichter als A-2?", "1.5 kg"),
         (TEXTS, "Welchen Anteil in Prozent hat Polnisch an den Wörtern?", "88.23 %"),
         (FERRIES, "What share of the sailings goes from Oban to Coll, in percent?", "66.67 %"),
+        (FETE, "how many stalls have no expenses noted", "1"),
+        (FETE, "For how many stalls are the expenses missing?", "1"),
+        (FETE, "Scouts or Bell ringers: which is named most often?", "Scouts: 2"),
+        (RECORDS, "which album did I buy last", "Kiosk"),
+        (STAYS, "Wer hat am meisten Miete gezahlt?", "Moretti: 500.00 EUR"),  # the price of it
+        (STAYS, "everything that Seidel used, kWh", "13 kWh"),  # the unit asked for stands last
         (ROASTS, "Wie viele dunkle Röstungen gibt es?", "2"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -17,6 +18,7 @@ from ragdrop.tables.typed import TypedTable
 
 MAX_CELLS = 1_000  # that an answer names; the range says the rest
 MARGIN = 0.9  # by which the table that answers must fit better than those of other documents
+_MONEY = re.compile(r"(?:[€$£] ?\d|\d[\d.,]* ?[€$£])")  # beside words, such as `unsold`
 MAX_LISTED = 50  # texts of a list that the value holds; `rows` has all
 
 
@@ -141,6 +143,7 @@ def _answers(asked: Asked, table: TypedTable, candidates: Sequence[PlanCandidate
 def _is_one(column: int | None, table: TypedTable) -> bool:
     """Whether a list of this column is one number too many: which of them was meant is open."""
     is_number = column is not None and table.columns[column].kind in {"number", "amount", "duration", "boolean"}
+    is_number |= column is not None and bool(_MONEY.match(" ".join(table.columns[column].texts[:3])))
     return is_number and not (column == 0 and numbers_its_rows(table))
 
 

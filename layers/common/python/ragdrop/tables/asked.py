@@ -40,6 +40,7 @@ _THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+")  # of German
 _TO = frozenset({"to", "until", "till", "through", "bis", "-"})
 _OPEN = dict.fromkeys(("later", "newer", "younger", "after", "später", "neuer"), True)
 _OPEN |= dict.fromkeys(("earlier", "older", "before", "früher", "älter"), False)
+_PLACING = frozenset({"for", "from", "at", "in", "on", "by", "to"})
 _QUARTERS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4}
 _QUARTERS |= {f"{word}{end}": at for at, word in enumerate(("erste", "zweite", "dritte", "vierte"), 1) for end in "snr"}
 _FIRST_OR_LAST = {"first": True, "zuerst": True, "last": False, "zuletzt": False}
@@ -463,7 +464,8 @@ def _superlative(reader: _Reader, *, folded: bool) -> tuple[tuple[bool, tuple[st
         if word in WON and at not in reader.used and not folded:
             reader.used.add(at)
             return (True, ("rank",)), False, at + 1
-        is_adverb = at + 1 == len(reader.words) or not {"when", "wann"}.isdisjoint(reader.words)
+        behind = reader.words[at + 1] if at + 1 < len(reader.words) else ""
+        is_adverb = behind in {"", *_PLACING} or word.startswith("zu") or not {"when", "wann"}.isdisjoint(reader.words)
         if word in _FIRST_OR_LAST and at not in reader.used and is_adverb and not folded:
             reader.used.add(at)
             return (_FIRST_OR_LAST[word], ("date",)), False, at + 1

@@ -30,6 +30,9 @@ _COUNTS = {word: Decimal(number) for word, number in NUMBER_WORDS.items() if 1 <
 _ORDINALS = "second third fourth fifth sixth seventh eighth ninth tenth"
 ORDINALS = {word: rank for rank, word in enumerate(_ORDINALS.split(), start=2)}
 _STILL = frozenset({"got", "have", "has", "out", "missing", "da", "weg"})
+_MISSING = frozenset({"missing", "blank", "unknown", "fehlt", "fehlen", "leer", "unbekannt"})
+_NOTED = frozenset({"note", "noted", "recorded", "known", "entered", "eingetragen", "notiert", "bekannt"})
+_NEAR = 3  # words between a negation and what it is of
 _SOLD_OUT = re.compile(r"(?<!\S)(?:sold out|out of stock|ausverkauft|vergriffen)(?!\S)")
 
 
@@ -59,8 +62,10 @@ class ConditionMatcher(WordMatcher):
             unit = unit_name(self.asked.words[place + 1]) if place + 1 < len(self.asked.words) else ""
             is_ours = bool(unit) and self.vocabulary.has_unit(named.column, unit)
             self.found.used.update(range(named.end, place + 1 + is_ours))
-            bound = Bound(number, number, named.start, named.end)
-            self.found.filters.append((named.start, [self._bounded(bound, named.column)]))
+            condition = self._bounded(Bound(number, number, named.start, named.end), named.column)
+            if not number and place == named.start and column.missing in column.keys:  # no costs: nothing is there
+                condition = RowFilter(named.column, f"{column.name} is empty or 0", frozenset({0, column.missing}))
+            self.found.filters.append((named.start, [condition]))
             self.found.named.remove(named)
 
     def _ordinals(self) -> None:
@@ -89,7 +94,28 @@ class ConditionMatcher(WordMatcher):
                 said = RowFilter(named.column, f"{column.name} is empty", frozenset({column.missing}))
                 self.found.filters.append((named.start, [said]))
                 self.found.named.remove(named)
+        self._missing()
         self._still()
+
+    def _missing(self) -> None:
+        """The rows in which nothing stands in the column that is named last: `the number of guests is missing`."""
+        words, negated = self.asked.words, self.asked.negated
+        said = [
+            at
+            for at, word in enumerate(words)
+            if word in _MISSING or (word in _NOTED and any(0 < at - place <= _NEAR for place in negated))
+        ]
+        if any(" is empty" in each.said for _, options in self.found.filters for each in options):
+            self.found.used.update(said)  # no costs noted
+        if not said or not self._free(said[0], said[0] + 1) or not self.found.named:
+            return
+        near = min(self.found.named, key=lambda each: abs(each.start - said[0]))
+        column = self.table.columns[near.column]
+        if column.missing not in column.keys:
+            raise RefusedPlanError("no_value")
+        condition = RowFilter(near.column, f"{column.name} is empty", frozenset({column.missing}))
+        self.found.named.remove(near)
+        self._add(said[0], said[0] + 1, [condition], 2.0)
 
     def _still(self) -> None:
         """What `has Anna still got`: the one column of dates with empty cells has none."""
@@ -127,13 +153,6 @@ class ConditionMatcher(WordMatcher):
                 condition = RowFilter(columns[0], f"{column.name} is empty", frozenset({column.missing}))
             self._add(at, at + 1, [condition], 2.0)
 
-    def _yes_or_no(self, at: int, *, no: bool) -> RowFilter:
-        """That a column says yes; or no, which an empty cell says only where none says no in words."""
-        column = self.table.columns[at]
-        if no and 0 in column.keys:
-            return RowFilter(at, f"{column.name} is no", frozenset({0}))
-        return RowFilter(at, f"{column.name} is {'not yes' if no else 'yes'}", frozenset({1}), negated=no)
-
     def _may_be_empty(self, at: int) -> bool:
         column = self.table.columns[at]
         return column.kind == "boolean" or (column.kind == "date" and column.missing in column.keys)
@@ -146,12 +165,6 @@ class ConditionMatcher(WordMatcher):
             at = " ".join(self.asked.words)[: found.start()].count(" ")
             bound = Bound(Decimal(0), Decimal(0), at, at + found[0].count(" ") + 1)
             self._add(at, bound.end, [self._bounded(bound, columns[0])], 2.0)
-
-    def _number_behind(self, at: int) -> tuple[Decimal | None, int]:
-        place = at + (self.asked.words[at : at + 1] in {("of",), ("is",), ("von",), ("=",), ("no",), ("nr",)})
-        if place < len(self.asked.words) and place not in self.found.used:
-            return number_of(self.asked.words[place]), place
-        return None, place
 
     def _weekdays(self) -> None:
         """Days of the week, where dates can be looked at."""

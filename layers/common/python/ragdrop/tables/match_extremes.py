@@ -31,32 +31,26 @@ class ExtremeMatcher(MeaningMatcher):
                 raise RefusedPlanError("no_column")
             requested = [at for at in people if at in requested] or people or requested
         requested = requested or self._by_concept()[:1]
+        requested = requested or self._listed_values(filters)
         groups = [at for at in requested if at not in counted] or requested
         repeats = [at for at in groups if table.columns[at].distinct < len(table.rows)]
         first = asked.first or 1
-        behind = asked.words[asked.superlative_end : asked.superlative_end + 1]
-        is_noun = asked.superlative_end in self.found.used and "am" not in asked.words  # `am meisten Strom`: how much
-        is_noun = is_noun and asked.stems[asked.superlative_end] not in PAYS
+        end = asked.superlative_end
+        end += next((at for at, word in enumerate(asked.words[end:]) if word not in {"of", "the", "all"}), 0)
+        behind = asked.words[end : end + 1]
+        is_noun = end in self.found.used and "am" not in asked.words  # `am meisten Strom`: how much
+        is_noun = is_noun and asked.stems[end] not in PAYS
         is_noun = (
             is_noun
             and not (behind and PARTICIPLE.fullmatch(behind[0]))
-            and all(table.columns[at].kind == "text" for at in counted)
+            and all(table.columns[at].kind in {"text", "date"} for at in counted)
         )
         is_counted = (bool(behind) and (behind[0] in {"often", "frequently"} or is_noun)) or asked.said_often
         if asked.said_most and repeats and is_counted and not self._has_measure():
             yield Plan("count", filters, group=repeats[0], first=first, ascending=least)
             return
         for measure in self._ordered_by(concepts):
-            if measure in self.vocabulary.of_concept("money") and self._is_spent(filters, measure):
-                least = not least
-            said = asked.words[asked.superlative_end - 1]
-            if said in {"best", "worst"} and not RANKED.isdisjoint(self.vocabulary.spoken[measure]):
-                raise RefusedPlanError("ambiguous")
-            least ^= said in {"best", "worst"} and not HEADERS["delay"].isdisjoint(self.vocabulary.headers[measure])
-            least ^= table.columns[measure].kind == "date" and concepts == ("distance", "duration")
-            is_born = concepts == ("age",) and is_year(table.columns[measure])
-            if is_born or (concepts, table.columns[measure].kind) in {(("age",), "date"), (("speed",), "duration")}:
-                least = not least
+            least = self._is_least(measure, concepts, filters)
             names = [at for at in requested if at != measure]
             if self.part is not None and is_additive(table, measure):
                 yield Plan("sum", filters, measure, group=self.part[0], by=self.part[1], first=first, ascending=least)
@@ -67,8 +61,33 @@ class ExtremeMatcher(MeaningMatcher):
                 yield Plan("sum", filters, measure, group=repeats[0], first=first, ascending=least)
             elif asked.first is None and self._asks_value(measure, names) and not self._has_name(names):
                 yield Plan("min" if least else "max", filters, measure)
+            elif asked.fold in FOLDS and asked.first:
+                raise RefusedPlanError("ambiguous")  # what the first three have together
             else:
                 yield Plan("list", filters, self._shown(names, measure), order=measure, ascending=least, first=first)
+
+    def _is_least(self, measure: int, concepts: tuple[str, ...], filters: tuple[RowFilter, ...]) -> bool:
+        """Whether the lowest number of a column is what the superlative means: the youngest was born last.
+
+        Raises RefusedPlanError: the best may be either end.
+        """
+        asked, table = self.asked, self.table
+        least = asked.superlative is not None and asked.superlative[0]
+        if measure in self.vocabulary.of_concept("money") and self._is_spent(filters, measure):
+            least = not least
+        said = asked.words[asked.superlative_end - 1]
+        if said in {"best", "worst"} and not RANKED.isdisjoint(self.vocabulary.spoken[measure]):
+            raise RefusedPlanError("ambiguous")
+        least ^= said in {"best", "worst"} and not HEADERS["delay"].isdisjoint(self.vocabulary.headers[measure])
+        least ^= table.columns[measure].kind == "date" and concepts == ("distance", "duration")
+        is_born = concepts == ("age",) and is_year(table.columns[measure])
+        if is_born or (concepts, table.columns[measure].kind) in {(("age",), "date"), (("speed",), "duration")}:
+            least = not least
+        return least
+
+    def _listed_values(self, filters: tuple[RowFilter, ...]) -> list[int]:
+        """The column of several values that are named: of `Corsa or Yaris: which is out most often` the cars."""
+        return [each.column for each in filters if each.keys and each.said.count(" is ") > 1 and " or " in each.said]
 
     def _is_spent(self, filters: tuple[RowFilter, ...], measure: int) -> bool:
         """Whether all money of some rows goes; raises RefusedPlanError: some of it comes."""

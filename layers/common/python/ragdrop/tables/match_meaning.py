@@ -51,11 +51,11 @@ class MeaningMatcher(ConditionMatcher):
         columns = {way: self.vocabulary.money(way) for way in MONEY_WAYS}
         if not len(columns["in"]) == len(columns["out"]) == 1:
             return
-        net, kept = _NET.search(" ".join(self.asked.words)), columns["net"]
+        net, left = _NET.search(" ".join(self.asked.words)), columns["net"]
         if net:
             start = net.string[: net.start()].count(" ")
-            self.is_net = not kept
-            self._name(kept, start, start + net[0].count(" ") + 1, 2.0)
+            self.is_net = not left
+            self._name(left, start, start + net[0].count(" ") + 1, 2.0)
         for at, stem in enumerate(self.asked.stems):
             for way, (verbs, _) in MONEY_WAYS.items():
                 if stem in verbs and self._free(at, at + 1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from groundcheck.sentences import STOP_WORDS
 from ragdrop.tables.asked import Asked
@@ -23,6 +24,7 @@ from ragdrop.tables.vocabulary import (
     VERBS,
     WEEKDAY_WORDS,
     english_root,
+    number_of,
     plain_words,
 )
 
@@ -166,6 +168,19 @@ class WordMatcher:
         shown = " or ".join(f'"{texts[code]}"' for code in list(codes)[:3]) + (" or …" if len(codes) > 3 else "")
         return RowFilter(column, f"{name} {'is not' if negated else 'is'} {shown}", frozenset(codes), negated=negated)
 
+    def _yes_or_no(self, at: int, *, no: bool) -> RowFilter:
+        """That a column says yes; or no, which an empty cell says only where none says no in words."""
+        column = self.table.columns[at]
+        if no and 0 in column.keys:
+            return RowFilter(at, f"{column.name} is no", frozenset({0}))
+        return RowFilter(at, f"{column.name} is {'not yes' if no else 'yes'}", frozenset({1}), negated=no)
+
+    def _number_behind(self, at: int) -> tuple[Decimal | None, int]:
+        place = at + (self.asked.words[at : at + 1] in {("of",), ("is",), ("von",), ("=",), ("no",), ("nr",)})
+        if place < len(self.asked.words) and place not in self.found.used:
+            return number_of(self.asked.words[place]), place
+        return None, place
+
     def _is_negated(self, at: int) -> bool:
         glossed = self.asked.glossed
         return any(
@@ -279,8 +294,8 @@ class WordMatcher:
         """A unit that is asked for by its name: `how many km`, `in hours`."""
         for at, word in enumerate(self.asked.words):
             before = self.asked.words[at - 1] if at else ""
-            is_asked = at == 0 or before in {"many", "in", "viele", "viel", "much", "total", "of"}
-            is_asked = is_asked or at in {self.asked.fold_end, self.asked.superlative_end}
+            is_asked = at in {0, len(self.asked.words) - 1, self.asked.fold_end, self.asked.superlative_end}
+            is_asked = is_asked or before in {"many", "in", "viele", "viel", "much", "total", "of"}
             unit = unit_name(word) if is_asked and self._free(at, at + 1) and word not in {"a", "day", "days"} else ""
             unit = "GBP" if word in {"pound", "pounds"} and not self._with_unit(unit) else unit
             columns = self._with_unit(unit)

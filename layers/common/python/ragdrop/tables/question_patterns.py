@@ -38,10 +38,8 @@ FOLD_PATTERNS: tuple[tuple[re.Pattern[str], Operation | str], ...] = tuple(
         (r"(?:average|mean) number of", "mean"),
         (r"how many (?:different|distinct|unique)|wie viele (?:verschiedene|unterschiedliche)", "distinct"),
         (r"(?:the )?number of (?:different|distinct|unique)", "distinct"),
-        (
-            r"how many|how often|how many times|wie ?viele[nr]?|wie oft|(?:the |total )?number of|count(?: of)?|anzahl",
-            "count",
-        ),
+        (r"how many|how often|how many times|wie ?viele[nr]?|wie oft|(?:the |total )?number of", "count"),
+        (r"count(?: of| them)?|anzahl", "count"),
         (r"(?:im |the )?(?:median|zentralwert)", "median"),
         (r"on average|average|mean|mittlere[nrs]?|im durchschnitt|durchschnitt\w*|im schnitt", "mean"),
         (r"in total|total|sum(?: of)?|altogether|(?:all )?together|in all|combined|overall|so far", "sum"),

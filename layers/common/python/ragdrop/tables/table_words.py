@@ -102,7 +102,7 @@ class TableWords:
         """The columns whose header has a word, or else one that it is a part of."""
         headers = [(at, each) for at, each in enumerate(self.headers) if word not in self._rows[at]]
         found = [at for at, header in headers if self.says(word, header)]
-        if found or len(word) < MIN_PART + 1:
+        if found or len(word) < MIN_PART + (not self._is_german):
             return found
         return [at for at, header in headers if any(self._alike(word, each) for each in header)]
 
@@ -144,6 +144,8 @@ class TableWords:
         )
 
     def _alike(self, word: str, other: str) -> bool:
+        if self._is_german and len(word) <= MIN_PART:
+            return other.startswith(word) and len(other) >= len(word) + MIN_PART  # of `Miete` the `Mietpreis`
         if self._is_german and len(other) >= MIN_PART:
             base = german_root(
                 re.sub(r"^ge(?=\w{4})|ier(?:t|en)$|e?t$", "", word)

@@ -165,7 +165,7 @@ _HEADERS = {
     "person": "name person who owner assignee member employee author responsible rider driver customer student "
     "patient borrower tenant pupil visitor buyer mieter schüler spieler fahrer "
     "team club company firm supplier vendor lieferant player by wer kunde mitarbeiter teacher guest staff volunteer "
-    "runner donor reporter",
+    "runner donor reporter gast besucher teilnehmer käufer verkäufer",
     "quantity": "quantity qty units pieces stock bestand sold menge anzahl stück count",
     "rank": "pos position place rank rang platz",
     "score": "score points goals rating grade mark punkte note tore",
@@ -334,7 +334,7 @@ _FILLERS = (
     "uns wurde wurden wird werden wie viel viele welche welcher "
     "welches welchen wer wann wo zeige nenne alle es per by wir ich unser unsere mein meine gibt auf bei zu "
     "zum zur aus als sich man pro je nach number verein stored wohnen wohnt ging gehen geht "
-    "any use uses bring brought"
+    "any use uses bring brought bitte liste nur zähle dabei"
 )
 FILLERS = STOP_WORDS | frozenset(_FILLERS.casefold().split())
 """Words that need no place in a plan."""
