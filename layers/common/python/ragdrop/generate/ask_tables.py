@@ -6,7 +6,7 @@ import hashlib
 import logging
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from itertools import islice
@@ -133,18 +133,7 @@ class AskTables:
             is_judged = not question.answer_anyway and _is_of_tables(None, None, asked.text, retrieval)
             return _refusal(TableAnswer(reason="not_a_table_question"), asked.text, retrieval) if is_judged else None
         found = {each.key: each for each in _found(retrieval)}
-        listed = {each.key: each for each in self._listed(asked, caller, deadline)}
-        places = _places([*found.values()], [*listed.values()], nothing_found=not retrieval.documents)
-        tables: list[TypedTable] = []
-        owners: dict[int, tuple[DocumentKey, int]] = {}
-        for place in places:
-            for table in self._of(*place):
-                owners[id(table)] = place
-                tables.append(table)
-        whole = _is_of_documents(asked.text, listed.values())
-        notes = [each for each in listed.values() if each.facts and (whole or each.facts.tags or each.facts.attributes)]
-        if notes:
-            tables.append(self._documents(notes, caller.tenant, whole=whole))
+        tables, owners, notes = self.tables_for(asked, caller, retrieval, deadline)
         given, planned_by = answer_from_tables(asked.text, tables, self._today(asked)), None
         if given is None or given.table is None:
             if given is None or question.answer_anyway or not _is_of_tables(given, read, asked.text, retrieval):
@@ -167,6 +156,26 @@ class AskTables:
             logger.warning("a table's cells could not be read back", extra={"expression": given.expression[:200]})
             return _refusal(given, asked.text, retrieval) if planned_by else None
         return _answer_of(given, hits, retrieval, self._bucket, planned_by)
+
+    def tables_for(
+        self, asked: Query, caller: Caller, retrieval: Retrieval, deadline: Deadline
+    ) -> tuple[list[TypedTable], Mapping[int, tuple[DocumentKey, int]], Sequence[_Listed]]:
+        """The tables that a question may be about, the revision of each by its `id`, and the documents of the last.
+
+        The last table is that of the documents themselves, where they state anything: it has no revision.
+        """
+        listed = {each.key: each for each in self._listed(asked, caller, deadline)}
+        tables: list[TypedTable] = []
+        owners: dict[int, tuple[DocumentKey, int]] = {}
+        for place in _places(_found(retrieval), [*listed.values()], nothing_found=not retrieval.documents):
+            for table in self._of(*place):
+                owners[id(table)] = place
+                tables.append(table)
+        whole = _is_of_documents(asked.text, listed.values())
+        notes = [each for each in listed.values() if each.facts and (whole or each.facts.tags or each.facts.attributes)]
+        if notes:
+            tables.append(self._documents(notes, caller.tenant, whole=whole))
+        return tables, owners, notes
 
     def _planned(
         self, question: Question, near: Sequence[TypedTable], deadline: Deadline

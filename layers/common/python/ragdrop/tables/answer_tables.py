@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -12,7 +12,7 @@ from ragdrop.tables.asked import Asked, read_question
 from ragdrop.tables.cell_values import CURRENCIES, unit_name
 from ragdrop.tables.match_table import Mismatch, PlanCandidate, match_table
 from ragdrop.tables.plans import Plan, PlanResult, Refusal, RefusedPlanError, run_plan, shown_number
-from ragdrop.tables.reading_evidence import LEAST
+from ragdrop.tables.reading_evidence import LEAST, evidence
 from ragdrop.tables.table_words import numbers_its_rows
 from ragdrop.tables.typed import TypedTable
 
@@ -39,6 +39,7 @@ class TableAnswer:
         closest: The paths of the tables that come nearest, where it was refused.
         unknown: How many words of the question the nearest table does not know, where it was refused.
         unit: The unit of `number`, empty if it has none.
+        signs: What speaks for and against the plan; see `reading_evidence`.
         table: The table, `used` its rows, and `plan` what was computed, for whoever cites or compares them.
     """
 
@@ -55,7 +56,7 @@ class TableAnswer:
     closest: tuple[str, ...] = ()
     unknown: int = 0
     unit: str = ""
-    evidence: float = field(default=0.0, repr=False, compare=False)
+    signs: Mapping[str, float] = field(default_factory=dict, repr=False, compare=False)
     plan: Plan | None = field(default=None, repr=False, compare=False)
     table: TypedTable | None = field(default=None, repr=False, compare=False)
     used: Sequence[int] = field(default=(), repr=False, compare=False)
@@ -66,10 +67,12 @@ class TableAnswer:
         return self.reason is not None
 
 
-def answer_from_tables(question: str, tables: Sequence[TypedTable], today: date) -> TableAnswer | None:
+def answer_from_tables(
+    question: str, tables: Sequence[TypedTable], today: date, *, least: float = LEAST
+) -> TableAnswer | None:
     """The answer to *question* out of one of *tables*; None if it asks for nothing that a table can say.
 
-    *today* is what `this month`, `last year` and the like count from.
+    *today* is what `this month`, `last year` and the like count from; *least* the evidence that an answer needs.
     """
     asked = read_question(question, today)
     if asked is None:
@@ -93,7 +96,7 @@ def answer_from_tables(question: str, tables: Sequence[TypedTable], today: date)
     given = [each for each in answers if not each.abstained]
     if not given:
         return answers[0]
-    if given[0].evidence < LEAST:
+    if evidence(given[0].signs) < least:
         [unknown] = {each[2][0].unknown for each in found if each[1] is given[0].table}
         return TableAnswer(reason="no_value", closest=(given[0].path,), unknown=unknown)
     if any(each.reason not in {None, "no_value"} for each in answers):
@@ -136,14 +139,14 @@ def _answers(asked: Asked, table: TypedTable, candidates: Sequence[PlanCandidate
         except RefusedPlanError as exc:
             found.append(TableAnswer(reason=exc.reason, closest=(table.path,), expression=plan.expression(table)))
             continue
-        found.append(replace(answer_of_plan(plan, table, result), evidence=candidate.evidence))
+        found.append(replace(answer_of_plan(plan, table, result), signs=candidate.signs))
     return found
 
 
 def _is_one(column: int | None, table: TypedTable) -> bool:
     """Whether a list of this column is one number too many: which of them was meant is open."""
     is_number = column is not None and table.columns[column].kind in {"number", "amount", "duration", "boolean"}
-    is_number |= column is not None and bool(_MONEY.match(" ".join(table.columns[column].texts[:3])))
+    is_number |= column is not None and bool(_MONEY.search(" ".join(table.columns[column].texts[:5])))
     return is_number and not (column == 0 and numbers_its_rows(table))
 
 

@@ -181,7 +181,23 @@ class ExtremeMatcher(MeaningMatcher):
 
     def _is_worded(self) -> bool:
         words = set(self.asked.words[:3])
-        asking = {"what", "how", "was", "wie", "when", "wann", "where", "wo", "who", "wer", "list", "show", "zeige"}
+        asking = {
+            "what",
+            "how",
+            "was",
+            "wie",
+            "when",
+            "wann",
+            "where",
+            "wo",
+            "woher",
+            "wohin",
+            "who",
+            "wer",
+            "list",
+            "show",
+            "zeige",
+        }
         return not words.isdisjoint(asking | WHICH)
 
     def _measures(self, but: int | None = None) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from ragdrop.tables.cell_values import DAY_S, unit_name
 from ragdrop.tables.match_extremes import FOLDS, ExtremeMatcher
 from ragdrop.tables.match_words import NamedColumn
 from ragdrop.tables.plans import Operation, Part, Plan, Refusal, RefusedPlanError, RowFilter
-from ragdrop.tables.reading_evidence import REFUSES, evidence, plan_signs, word_kind
+from ragdrop.tables.reading_evidence import REFUSES, plan_signs, word_kind
 from ragdrop.tables.table_words import NOT_SUMMED, NUMBERS, has_repeats, is_additive, is_year
 from ragdrop.tables.typed import TypedTable
 from ragdrop.tables.vocabulary import AUXILIARIES, BEING, FARES, PRICES
@@ -30,11 +30,11 @@ MAX_PLANS = 24  # that one question may mean in one table
 
 @dataclass(frozen=True, slots=True)
 class PlanCandidate:
-    """A plan that a question may mean, how much of the question it rests on, how sure it is, and what it leaves."""
+    """A plan that a question may mean, how much of it the plan rests on, signs of how sure it is, and what is left."""
 
     plan: Plan
     score: float
-    evidence: float
+    signs: Mapping[str, float]
     unknown: int = 0
 
 
@@ -95,10 +95,7 @@ class _Matcher(ExtremeMatcher):
         score = found.score - LEFT * len(left)
         return [
             PlanCandidate(
-                plan,
-                score,
-                evidence(plan_signs(self.asked, self.table, plan, left, named, found.used, meant)),
-                len(left),
+                plan, score, plan_signs(self.asked, self.table, plan, left, named, found.used, meant), len(left)
             )
             for plan in dict.fromkeys(plans)
         ]
@@ -432,7 +429,8 @@ class _Matcher(ExtremeMatcher):
             clocks = [at for at in numeric if table.columns[at].kind != "amount"]
             days = [at for at in self.found.measures if table.columns[at].kind == "date"]
             requested = [at for at in requested if table.columns[at].kind != "text"]
-            found = [clocks, requested, days, self._begun(by_concept)]
+            said = [at for at in named if table.columns[at].kind == "date"]  # by a part of its header
+            found = [clocks, requested, days, said, self._begun(by_concept)]
         elif asked.wants == "who":
             people = [at for at in by_concept if table.columns[at].kind == "text"]
             requested = [at for at in requested if self.vocabulary.are_names(at)]

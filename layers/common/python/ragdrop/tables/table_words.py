@@ -34,12 +34,15 @@ _DOER = re.compile(r"(?:er|or|ee|ist|ant)s?$")
 _NOT_DOERS = (
     "number order quarter color paper letter weather water floor chapter sensor meter printer computer folder register "
     "monitor motor filter cover power center alter flavor sector factor nummer zimmer wetter wasser other winter "
-    "summer plant"
+    "summer plant über unter"
 )
 _NO_DOERS = frozenset(_NOT_DOERS.split())
 SMALL = frozenset({"in", "of", "the", "per", "and", "no", "nr"})  # words of a header that nobody needs to say
 _PERIODS = {*words("mon tue tues wed thu thurs fri sat sun mo di mi do fr sa so"), *MONTH_NUMBERS}
 _HEAD = re.compile(r" (?:per|on|of|in|at|for|to|by|from|pro|je|von|am|im|in|an)\b.*")
+_PARTICIPLE = re.compile(r"^(auf|ab|an|ein|aus|her|zu|vor|nach|mit|weg|um)?ge(?=\w{3})|ier(?:t|en)$|e?t$")
+_NOUNS_OF = {"nomm": "nahm", "komm": "kunf", "geb": "gab", "zog": "zug"}
+_STRONG = re.compile("(?:nomm|komm|geb|zog)$")
 _KIND_OF = re.compile(r"(?i)(?:kind|type|sort|category|class|art) (?:of|der|des|von) (.+)")  # of the rows
 MIN_PART = 4  # letters of a word that stands within another, as in `Stromkosten`
 
@@ -147,9 +150,8 @@ class TableWords:
         if self._is_german and len(word) <= MIN_PART:
             return other.startswith(word) and len(other) >= len(word) + MIN_PART  # of `Miete` the `Mietpreis`
         if self._is_german and len(other) >= MIN_PART:
-            base = german_root(
-                re.sub(r"^ge(?=\w{4})|ier(?:t|en)$|e?t$", "", word)
-            )  # `leitet` of `Leitung`, `geerntet` of `Ernte`
+            base = _PARTICIPLE.sub(r"\1", word)  # `geerntet` of `Ernte`, `abgereist` of `Abreise`
+            base = german_root(_STRONG.sub(lambda found: _NOUNS_OF[found[0]], base))  # `aufgenommen` of `Aufnahme`
             return word in other or (len(base) >= MIN_PART and other.startswith(base))
         longer, shorter = (other, word) if len(other) > len(word) else (word, other)
         return len(shorter) >= MIN_PART and longer.startswith(shorter) and len(longer) - len(shorter) <= 5

@@ -126,9 +126,10 @@ _CONCEPTS = {
     "preis betrag ausgegeben bezahlt gezahlt zahlen zahlt zahle teuer",
     "distance": "long length far distance ridden rode ride riding rides walk walked ran cycle cycled hike hiked drive "
     "drove driven travel travelled lang weit gefahren strecke",
-    "duration": "long length last lasted duration time take took taken lang lange dauer dauert dauerte work worked "
+    "duration": "long length last lasted duration time take took taken lang lange dauer dauert dauerte dauerten work "
+    "worked "
     "working gearbeitet",
-    "weight": "heavy weigh weighs weight light schwer gewicht",
+    "weight": "heavy weigh weighs weight light schwer gewicht wiegen wiegt wog",
     "age": "old young age alt jung",
     "height": "tall high height elevation hoch",
     "temperature": "hot warm cold cool temperature kalt",
@@ -159,7 +160,8 @@ _HEADERS = {
     "speed": "speed pace geschwindigkeit",
     "size": "size area fläche größe",
     "date": "date day datum tag when due",
-    "place": "where origin herkunft place location city town ort stadt venue site country destination address room bin "
+    "place": "where origin herkunft wohnort "
+    "place location city town ort stadt venue site country destination address room bin "
     "shelf raum platz hall pitch rack aisle drawer gate warehouse lager regal fach zone depot station floor building "
     "street office shop store",
     "person": "name person who owner assignee member employee author responsible rider driver customer student "
@@ -271,7 +273,8 @@ ALIASES = {
 """What people say of the rows of a table whose name has a word."""
 _GERMAN = (
     "durchschnittliche durchschnittlicher durchschnittliches differenz unterschied höchste höchster ganzen "
-    "den dem zwischen wie viele viel wieviel welche welcher welches welchen wer wann der die das ist im für "
+    "den dem zwischen wie viele viel wieviel welche welcher welches welchen wer "
+    "wann woher wohin der die das ist im für "
     "und aller oder nicht kein keine haben waren wurde wurden bei aus nach vom zum zur größer kleiner mehr weniger "
     "unter wer alle allen sind zusammen mit kostet kosten gibt insgesamt noch ohne eine einer einen über von"
 )
@@ -334,7 +337,8 @@ _FILLERS = (
     "uns wurde wurden wird werden wie viel viele welche welcher "
     "welches welchen wer wann wo zeige nenne alle es per by wir ich unser unsere mein meine gibt auf bei zu "
     "zum zur aus als sich man pro je nach number verein stored wohnen wohnt ging gehen geht "
-    "any use uses bring brought bitte liste nur zähle dabei"
+    "any use uses bring brought bitte liste nur zähle dabei "
+    "woher wohin wem wen stammt stammen"
 )
 FILLERS = STOP_WORDS | frozenset(_FILLERS.casefold().split())
 """Words that need no place in a plan."""
@@ -363,7 +367,7 @@ _CONCEPT_ASKED: tuple[tuple[str, str], ...] = (
     (r"how old|wie alt", "age"), (r"how (?:tall|high)|wie hoch", "height"), (r"how (?:hot|cold|warm)", "temperature"),
     (r"how fast|wie schnell", "speed"), (r"how (?:big|large)|wie groß", "size"), (r"how expensive|wie teuer", "money"),
     (r"when|wann|on (?:which|what) (?:days?|dates?)|an welche[mn] tag\w*", "date"),
-    (r"where|wo", "place"), (r"who|whom|wer|wen", "person"),
+    (r"where|wo|woher|wohin", "place"), (r"who|whom|wer|wen", "person"),
 )  # fmt: skip
 
 
@@ -380,7 +384,7 @@ def asked_concepts(text: str) -> tuple[str, ...]:
 
 
 _ASKS = {"who": "who", "whom": "who", "wer": "who", "wem": "who", "when": "when", "wann": "when", "where": "where"}
-_ASKS |= {"wen": "who", "wo": "where", "wohin": "where"}
+_ASKS |= {"wen": "who", "wo": "where", "wohin": "where", "woher": "where"}
 
 
 def wants_of(words: list[str]) -> str:
