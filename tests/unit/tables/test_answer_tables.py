@@ -201,7 +201,7 @@ ODD = {"loans": LOANS, "orders": ORDERS, "staff": STAFF, "flights": FLIGHTS, "sa
         ("staff", "Who works in HR?", "Dan Eve"),
         ("staff", "Who is Cleo Dunn's manager?", "Grace Hall"),
         ("staff", "How many vacation days does Dan Eve have?", "30 day"),
-        ("flights", "Which gate does LH123 leave from?", "A4"),
+        ("flights", "Which gate is LH123 at?", "A4"),
         ("flights", "total delay in minutes", "155 minute"),
         ("flights", "average number of flights", ""),
         ("samples", "How many samples from the quarry?", "2"),
