@@ -6,7 +6,6 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ragdrop.tables.asked import Asked
 from ragdrop.tables.cell_values import DAY_S, unit_name
@@ -211,8 +210,8 @@ class _Matcher(ExtremeMatcher):
         yield Plan("sum", filters, came[0], minus=filters, minus_column=went[0])
 
     def _differences(self, chosen: Sequence[RowFilter]) -> Iterator[Plan]:
-        pairs: Any = [
-            (one, other)
+        pairs = [
+            ((one,), (other,))
             for one, other in itertools.combinations(chosen, 2)
             if one.column == other.column and one != other
         ]
@@ -220,12 +219,11 @@ class _Matcher(ExtremeMatcher):
             dict.fromkeys(each.column for each in self.found.named if each.column in self.vocabulary.numeric)
         )
         sides = self._sides(chosen) if len(pairs) > 1 else None
-        pairs = [((one,), (other,)) for one, other in pairs] if sides is None else [sides]
         if not pairs and len(numbers) == 2:
             yield Plan("sum", tuple(chosen), numbers[0], minus=tuple(chosen), minus_column=numbers[1])
-        if len(pairs) != 1:
+        if len(pairs) != 1 and sides is None:
             return
-        one, other = pairs[0]
+        one, other = sides or pairs[0]
         rest = tuple(each for each in chosen if each not in (*one, *other))
         counted = self.asked.fold == "count" and not self._has_measure()
         fold: Operation = "count" if counted else self.asked.fold if self.asked.fold in FOLDS else "sum"  # type: ignore[assignment]
