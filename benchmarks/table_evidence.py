@@ -33,7 +33,7 @@ Weights = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class ReadQuestion:
+class JudgedQuestion:
     """What one question gave without a threshold: the signs of its plan, None if there is none, and if it is right."""
 
     of: str
@@ -45,7 +45,7 @@ class ReadQuestion:
         return weights[""] + sum(weights.get(name, 0.0) * count for name, count in (self.signs or {}).items())
 
 
-def read_questions(of: str, model: LocalEmbeddings) -> Iterator[ReadQuestion]:
+def read_questions(of: str, model: LocalEmbeddings) -> Iterator[JudgedQuestion]:
     """The questions of one set."""
     folder = truth.HERE / of
     tables = truth.tables(folder)
@@ -64,18 +64,18 @@ def read_questions(of: str, model: LocalEmbeddings) -> Iterator[ReadQuestion]:
                 if given is not None and given.number is None:  # the question's own words
                     is_known |= set(stemmed_words(given.value)) <= set(stemmed_words(question["ask"]))
                 if given is None or is_known:
-                    yield ReadQuestion(of, None, right=False, look_alike="refuse" in question)
+                    yield JudgedQuestion(of, None, right=False, look_alike="refuse" in question)
                     continue
                 number = None if given.number is None else format(given.number, "f")
                 any_sign = "sign" in about or "abs(" in question.get("take", "")
                 right = "answer" in question and is_right(question, given.value, number, any_sign=any_sign)
-                yield ReadQuestion(of, given.signs, right, "refuse" in question)
+                yield JudgedQuestion(of, given.signs, right, "refuse" in question)
 
 
-def fit_weights(asked: Sequence[ReadQuestion], penalty: float) -> Weights:
+def fit_weights(asked: Sequence[JudgedQuestion], penalty: float) -> Weights:
     """The weights, that of no sign under an empty name, by Newton's method.
 
-    >>> some = [ReadQuestion("", {"left": at % 2}, at % 2 == 0, False) for at in range(40)]
+    >>> some = [JudgedQuestion("", {"left": at % 2}, at % 2 == 0, False) for at in range(40)]
     >>> weights = fit_weights(some, 1.0)
     >>> weights["left"] < 0 < weights[""]
     True
@@ -101,13 +101,13 @@ def fit_weights(asked: Sequence[ReadQuestion], penalty: float) -> Weights:
     return dict(zip(names, weights, strict=True))
 
 
-def solve(matrix: Sequence[Sequence[float]], wanted: Sequence[float]) -> list[float]:
-    """The vector that *matrix*, which is positive definite, turns into *wanted*.
+def solve(matrix: Sequence[Sequence[float]], required: Sequence[float]) -> list[float]:
+    """The vector that *matrix*, which is positive definite, turns into *required*.
 
     >>> solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0])
     [1.0, 0.5]
     """
-    rows = [[*row, value] for row, value in zip(matrix, wanted, strict=True)]
+    rows = [[*row, value] for row, value in zip(matrix, required, strict=True)]
     for at, pivot in enumerate(rows):
         rows[at] = [value / pivot[at] for value in pivot]
         for other in range(len(rows)):
@@ -117,7 +117,7 @@ def solve(matrix: Sequence[Sequence[float]], wanted: Sequence[float]) -> list[fl
     return [row[-1] for row in rows]
 
 
-def least_evidence(asked: Sequence[ReadQuestion], weights: Weights, wrong: float) -> float:
+def least_evidence(asked: Sequence[JudgedQuestion], weights: Weights, wrong: float) -> float:
     """The evidence above which at most a share of *wrong* of all questions is answered wrongly."""
     planned = sorted(((each.evidence(weights), each.right) for each in asked if each.signs is not None), reverse=True)
     least, mistakes = math.inf, 0
@@ -129,7 +129,7 @@ def least_evidence(asked: Sequence[ReadQuestion], weights: Weights, wrong: float
     return least
 
 
-def figures(asked: Sequence[ReadQuestion], weights: Weights, least: float) -> str:
+def figures(asked: Sequence[JudgedQuestion], weights: Weights, least: float) -> str:
     own, near = ([each for each in asked if each.look_alike is look_alike] for look_alike in (False, True))
     given = [each for each in asked if each.signs is not None and each.evidence(weights) >= least]
     mine = [each for each in given if not each.look_alike]
