@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from groundcheck.facts import NUMBER_WORDS
 from groundcheck.sentences import STOP_WORDS
@@ -178,6 +178,6 @@ def _column_signs(column: int, kinds: Counter[str], named: Set[int], meant: Set[
     return unnamed | {"column meant" if column in meant else "column by default": 1}
 
 
-def evidence(found: dict[str, float]) -> float:
+def evidence(found: Mapping[str, float]) -> float:
     """The logarithm of the odds that a plan with these signs is right."""
     return 2.8 + sum(_WEIGHTS.get(name, 0.0) * count for name, count in found.items())

@@ -66,8 +66,8 @@ class TableWords:
         self.headers = [_header_stems(column.name, root) for column in table.columns]
         self.spoken = [header_words(column.name) for column in table.columns]
         self._head = [root((plain_words(_HEAD.sub("", each.name.casefold())) or [""])[-1]) for each in table.columns]
-        kinds = [_KIND_OF.fullmatch(column.name) for column in table.columns]
-        self._rows = [frozenset(map(root, plain_words(each[1]))) if each else frozenset[str]() for each in kinds]
+        kinds_of = [_KIND_OF.fullmatch(column.name) for column in table.columns]
+        self._rows = [frozenset(map(root, plain_words(each[1]))) if each else frozenset[str]() for each in kinds_of]
         title = frozenset(map(root, plain_words(name))).union(*self._rows)
         self.title = title | {
             root(word) for key, said in ALIASES.items() if any(key in each for each in title) for word in said.split()
