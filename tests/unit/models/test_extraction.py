@@ -60,7 +60,10 @@ def test_which_row_of_a_table_answers_is_not_for_the_reader_to_say() -> None:
     source = ShownSource(1, "Budget", "Budget", rows)
 
     def reads_the_first_row(question: str, passages: Sequence[str]) -> list[Reading]:
-        return [Reading(0.9, 0.9, 0.0, 0.0, (at := text.index("Quince-1"), at + 8)) for text in passages]
+        at = [text.find("Quince-1") for text in passages]
+        return [
+            Reading(0.9, 0.9 if each >= 0 else 0.1, 0.0, 0.0, (each, each + 8) if each >= 0 else None) for each in at
+        ]
 
     task = Task("What does the label of the mill read?", (source,))
     found = pick_quotes(task, lambda _, passages: [0.5] * len(passages), reads_the_first_row)
@@ -216,6 +219,31 @@ def test_the_item_in_which_the_reader_sees_the_number_is_quoted_before_one_with_
     )
 
     assert [quote.text for quote in found] == ["Bins: black on day 2 of the week."]
+
+
+def test_of_two_near_passages_the_one_is_quoted_whose_sentences_answer_when_they_are_read_alone() -> None:
+    text = "The shed is near the gate.\n\nThe key hangs behind the clock."
+
+    def reads(_: str, passages: Sequence[str]) -> list[Reading]:
+        return [Reading(0.9, 0.9 if "key" in each else 0.1, 0.0, 0.0, None) for each in passages]
+
+    found = pick_quotes(Task("How do I open the shed?", (note(text),)), lambda _, texts: [0.5] * len(texts), reads)
+
+    assert [quote.text for quote in found] == ["The key hangs behind the clock."]
+
+
+def test_of_passages_that_say_as_much_the_one_with_the_nearest_sentence_is_quoted() -> None:
+    text = "The barn is dry. It is old and wide.\n\nTools are here. The mower lives there."
+
+    def near(_: str, texts: Sequence[str]) -> list[float]:
+        return [0.9 if each.endswith("The mower lives there.") and "Tools" not in each else 0.3 for each in texts]
+
+    def reads(_: str, passages: Sequence[str]) -> list[Reading]:
+        return [Reading(0.9, 0.9, 0.0, 0.0, None) for _ in passages]
+
+    found = pick_quotes(Task("Where is the grass machine?", (note(text),)), near, reads)
+
+    assert "The mower lives there." in [quote.text for quote in found]
 
 
 def test_a_short_code_is_looked_up_in_a_table_and_nothing_answers_for_one_that_is_not_there() -> None:

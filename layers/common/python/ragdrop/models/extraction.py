@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ragdrop.domain.languages import asks
@@ -45,6 +46,9 @@ MIN_SCORE_READ = 0.3
 SPAN_BONUS = 0.1  # for the sentence in which the reader sees the answer
 MOST_MORE = 2  # sentences behind those that were chosen
 SECOND_WITHIN = 0.06  # of the best score: a passage that says as much is quoted too
+MOST_QUOTED = 8  # passages whose quotation is read, too
+# What their score is made of, beside the cosine of their nearest sentence; fitted to 30 vaults: docs/adr/0049.
+BONUS_OF_QUOTED, CHUNK_OF_QUOTED, ANSWER_OF_QUOTED, QUOTE_WEIGHT = 0.63, 0.5, 0.09, 0.067
 RANK_STEP = 0.02  # less for each place of the document among those that were found
 _SENTINELS = re.compile(r"\b(?:INSUFFICIENT_INFORMATION|AMBIGUOUS_QUESTION)\b")
 _NUMBER_ASKED = re.compile(
@@ -212,12 +216,14 @@ def _picked(
         (worth + bonus(passage) - RANK_STEP * passage.source.rank + _by_reading(passage, readings), passage)
         for worth, passage in zip(blended, shortlist, strict=True)
     ]
+    least = MIN_SCORE_WORDS if cosines is None else MIN_SCORE_NAMED if names else MIN_SCORE_BLENDED
+    if max(score for score, _ in scored) < (0.0 if holding else MIN_SCORE_READ if readings else least):
+        return []
+    if similarity and read and readings:
+        scored = _by_quotation(question, scored, bonus, weights, readings, similarity, read) or scored
     score, passage = max(scored, key=lambda pair: pair[0])
     if steps:
         _, passage = _list_of_steps(scored, (score, passage))
-    least = MIN_SCORE_WORDS if cosines is None else MIN_SCORE_NAMED if names else MIN_SCORE_BLENDED
-    if score < (0.0 if holding else MIN_SCORE_READ if readings else least):
-        return []
     found = _quoted(question, passage, weights, similarity, score, _span(passage, readings))
     others = [each for each in scored if readings and each[1].whole != passage.whole]
     second, other = max(others, key=lambda pair: pair[0], default=(-math.inf, passage))
@@ -248,11 +254,47 @@ def _by_reading(passage: SourceBlock, readings: dict[str, tuple[float, Reading]]
     if passage.whole not in readings:
         return UNREAD if readings else 0.0
     cosine, reading = readings[passage.whole]
-    answer = passage.whole[slice(*reading.answer)].split("\n")[0] if reading.answer else ""
-    reads = passage.block.kind != "table" and bool(answer)
-    holds = reads and any(answer in unit or unit in answer for unit in passage.block.units)
     odds = READ_WEIGHT * _log_odds(reading.answerable) + RELEVANT_WEIGHT * _log_odds(reading.relevance)
-    return CHUNK_WEIGHT * cosine + odds + HOLDS_BONUS * holds
+    return CHUNK_WEIGHT * cosine + odds + HOLDS_BONUS * _holds_span(passage, readings)
+
+
+def _holds_span(passage: SourceBlock, readings: dict[str, tuple[float, Reading]]) -> bool:
+    """Whether the answer that the reader sees in its chunk begins in a passage that is no row of a table."""
+    span = _span(passage, readings) if passage.block.kind != "table" else ""
+    return bool(span) and any(span in unit or unit in span for unit in passage.block.units)
+
+
+def _by_quotation(
+    question: str,
+    scored: Sequence[tuple[float, SourceBlock]],
+    bonus: Callable[[SourceBlock], float],
+    weights: dict[str, float],
+    readings: dict[str, tuple[float, Reading]],
+    similarity: Similarity,
+    read: Read,
+) -> list[tuple[float, SourceBlock]]:
+    """The best of *scored*, weighed by their nearest sentence and by what would be quoted; none where nobody reads."""
+    best = [each for each in sorted(scored, key=lambda pair: -pair[0]) if each[1].whole in readings][:MOST_QUOTED]
+    sentences = [[f"{passage.above}: {unit}" for unit in passage.block.units] for _, passage in best]
+    cosines = similarity(question, [each for some in sentences for each in some])
+    quoted = [
+        _quoted(question, passage, weights, similarity, score, _span(passage, readings)) for score, passage in best
+    ]
+    said = [f"{best[at][1].above}\n{' '.join(quote.text for quote in each)}" for at, each in enumerate(quoted)]
+    found = read(question, said)
+    if cosines is None or found is None:
+        return []
+    left = iter(cosines)
+    weighed = []
+    for (_, passage), some, quotation in zip(best, sentences, found, strict=True):
+        cosine, reading = readings[passage.whole]
+        nearest, answerable = max(islice(left, len(some))), quotation.answerable
+        if passage.block.kind == "table":  # as in _by_reading
+            nearest, answerable = _score(max(_by_words(passage, weights, question)), nearest), reading.answerable
+        signs = BONUS_OF_QUOTED * bonus(passage) + HOLDS_BONUS * _holds_span(passage, readings)
+        odds = ANSWER_OF_QUOTED * _log_odds(reading.answerable) + QUOTE_WEIGHT * _log_odds(answerable)
+        weighed.append((nearest + CHUNK_OF_QUOTED * cosine + signs + odds, passage))
+    return weighed
 
 
 def _log_odds(share: float) -> float:
