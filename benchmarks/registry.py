@@ -92,6 +92,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         Benchmark("tables_third_final", 1, timed=False, command=("tables", "--set", "third", "--final")),
         Benchmark("tables_fourth_final", 1, timed=False, command=("tables", "--set", "fourth")),
         Benchmark("tables_fifth_final", 1, timed=False, by_name=True, command=("tables", "--set", "fifth")),
+        Benchmark("tables_sixth_final", 1, timed=False, by_name=True, command=("tables", "--set", "sixth")),
         Benchmark("tables_large", timed=False, command=("tables", "--rows")),
         Benchmark("answers", timed=False, by_name=True),
         Benchmark("format_outcomes", timed=False),

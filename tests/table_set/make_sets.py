@@ -1,4 +1,4 @@
-"""Write the files of the second to fifth sets, and their answers: `python -m tests.table_set.make_sets`.
+"""Write the files of the second to sixth sets, and their answers: `python -m tests.table_set.make_sets`.
 
 The answers are computed over the rows that the files were written from: nothing reads the files, nothing is ragdrop's.
 """
@@ -14,9 +14,16 @@ from tests.table_set.fifth import worlds as fifth
 from tests.table_set.fourth import worlds as fourth
 from tests.table_set.second.worlds_final import FINAL
 from tests.table_set.second.worlds_tuning import TUNING
+from tests.table_set.sixth import worlds as sixth
 from tests.table_set.third import worlds as third
 
-SETS = {truth.SECOND: TUNING | FINAL, truth.THIRD: third.WORLDS, truth.FOURTH: fourth.WORLDS, truth.FIFTH: fifth.WORLDS}
+SETS = {
+    truth.SECOND: TUNING | FINAL,
+    truth.THIRD: third.WORLDS,
+    truth.FOURTH: fourth.WORLDS,
+    truth.FIFTH: fifth.WORLDS,
+    truth.SIXTH: sixth.WORLDS,
+}
 
 
 def answered(of_set: Path, folder: Path) -> list[dict[str, Any]]:
