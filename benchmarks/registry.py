@@ -193,6 +193,7 @@ TABLES: Sequence[PageTable] = (
     _grids("tables-third-final", QUALITY_PAGE),
     _grids("tables-fourth-final", QUALITY_PAGE),
     _grids("tables-fifth-final", QUALITY_PAGE),
+    _grids("tables-sixth-final", QUALITY_PAGE),
     _grids("tables-large", QUALITY_PAGE),
     _grids("links", QUALITY_PAGE),
     _grids("chunking", QUALITY_PAGE),
