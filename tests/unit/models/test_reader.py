@@ -18,7 +18,7 @@ from ragdrop.models.onnx_reader import OnnxReader, merged_windows, window_starts
 from ragdrop.ports.model_services import Reading
 from testing.memory_services import WordReader
 
-NOW = Deadline.after(3_600)
+NOW = Deadline.after(86_400)
 
 
 def test_a_pair_is_read_once_alone_and_among_others() -> None:
