@@ -144,50 +144,49 @@ def test_an_ingest_that_began_before_the_reindex_still_reaches_the_new_index(wor
     assert world.texts("tide") == ["The tide is high."]
 
 
-def test_an_ingest_that_failed_behind_its_activation_reaches_the_new_index_when_its_message_comes_again(
-    world: World,
+@pytest.mark.parametrize("stage", [None, "spring"])
+def test_an_ingest_that_failed_behind_its_last_write_reaches_the_new_index_when_its_message_comes_again(
+    world: World, stage: str | None
 ) -> None:
-    world.put("team/a.md", "The tide is high.", ingest=False)
-    refresh, activate = world.index.refresh, world.registry.activate
-
-    def switch_first(*args: object) -> None:
-        world.index.refresh = refresh
-        world.app.operate.reindex.run(TENANT, smaller_chunks(world))
-        refresh(*args)
-
-    def cut_off_behind(*args: object) -> object:
-        world.state.fail_with = ObjectStoreError("S3 is down", service="object_store")
-        return activate(*args)
-
-    world.index.refresh, world.registry.activate = switch_first, cut_off_behind
-    [message] = world.changed("team/a.md")
-    world.state.fail_with, world.registry.activate = None, activate
+    [message] = cut_off_behind_a_switch(world, stage, waits_s=0)
 
     assert world.deliver(message) == []
 
     look_again(world)
-    assert world.texts("tide") == ["The tide is high."]
+    assert world.texts("tide", stage=stage) == ["The tide is high."]
 
 
-def test_a_document_answers_though_its_worker_is_cut_off_behind_an_activation_after_a_switch(world: World) -> None:
-    world.put("team/a.md", "The tide is high.", ingest=False)
-    refresh, activate = world.index.refresh, world.registry.activate
+@pytest.mark.parametrize("stage", [None, "spring"])
+def test_a_document_is_found_though_its_worker_is_cut_off_behind_its_last_write_after_a_switch(
+    world: World, stage: str | None
+) -> None:
+    cut_off_behind_a_switch(world, stage, waits_s=10)
+
+    assert world.texts("tide", stage=stage) == ["The tide is high."]
+
+
+def cut_off_behind_a_switch(world: World, stage: str | None, *, waits_s: float) -> Any:
+    """Index a document while a reindex switches; the worker is cut off once it is live, or waits in *stage*."""
+    world.put("team/a.md", "The tide is high.", {STAGE: stage} if stage else {}, ingest=False)
+    refresh, name = world.index.refresh, "activate" if stage is None else "put_in_stage"
+    write = getattr(world.registry, name)
 
     def switch_first(*args: object) -> None:
         world.index.refresh = refresh
         world.app.operate.reindex.run(TENANT, smaller_chunks(world))
-        look_again(world)
+        world.now_s += waits_s
         refresh(*args)
 
     def cut_off_behind(*args: object) -> object:
         world.state.fail_with = ObjectStoreError("S3 is down", service="object_store")
-        return activate(*args)
+        return write(*args)
 
-    world.index.refresh, world.registry.activate = switch_first, cut_off_behind
-    world.changed("team/a.md")
+    world.index.refresh = switch_first
+    setattr(world.registry, name, cut_off_behind)
+    messages = world.changed("team/a.md")
     world.state.fail_with = None
-
-    assert world.texts("tide") == ["The tide is high."]
+    setattr(world.registry, name, write)
+    return messages
 
 
 def test_one_that_was_cut_off_continues_where_it_was(world: World) -> None:

@@ -54,12 +54,12 @@ class ActivateRevisions:
         One that was made for a stage waits there.
         """
         self.registry.point(written.detail, known=not written.first)
+        tenant = self.directory.tenant(written.key.tenant) or written.tenant
+        if tenant.targets != written.targets:  # before it answers or waits: this worker may be cut off behind that
+            self.index_revision.catch_up(written.detail, tenant, deadline)
         if written.detail.stage is not None:
             self._let_wait(written, deadline)
             return
-        tenant = self.directory.tenant(written.key.tenant) or written.tenant
-        if tenant.targets != written.targets:  # before it answers: this worker may be cut off behind the activation
-            self.index_revision.catch_up(written.detail, tenant, deadline)
         vault = written.key.vault
         if (
             vault not in tenant.vaults and not written.key.is_settings
@@ -80,7 +80,7 @@ class ActivateRevisions:
         self.clean(written.key, tenant, deadline, pointers=before is None or before.promotion_level != "standard")
 
     def finish(self, head: Head, tenant: Tenant, deadline: Deadline) -> None:
-        """Do again what comes after an activation: the worker that activated *head* was cut off."""
+        """Do again what comes once *head* is live, or waits: the worker that wrote that was cut off."""
         detail = self.registry.detail(head.key, head.revision)
         if detail is not None:
             self.index_revision.catch_up(detail, tenant, deadline)

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from ragdrop.domain.access import UNREAD_TAGS, tag_of
 from ragdrop.domain.deadlines import Deadline
-from ragdrop.domain.documents import Head, Status
+from ragdrop.domain.documents import Head, Status, searched_revisions
 from ragdrop.domain.history import STAGE
 from ragdrop.domain.keys import SIDECAR_SUFFIX, DocumentKey, is_folder
 from ragdrop.domain.tenants import Tenant
@@ -156,12 +156,12 @@ class ReconcileKey:
         return True
 
     def _leave(self, case: _Case, head: Head, *, is_current: bool) -> None:
-        """Finish what a message that was cut off after its activation had left to do; any message during a reindex.
+        """Finish what a message that was cut off behind its last write had left to do; any message during a reindex.
 
         Raises DatabaseError: a version below the current one is being indexed: the message comes again for the current.
         """
         again = head.message_id == case.delivery.message_id or len(case.tenant.targets) > 1
-        if head.live_revision == head.revision and again:
+        if head.revision in searched_revisions(head) and again:
             self.live.finish(head, case.tenant, case.deadline)
         if not is_current:
             raise DatabaseError("a version below one that waits is being indexed", service="registry")
