@@ -18,6 +18,7 @@ from ragdrop.domain.retrieval import Query
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import InvalidParamsError
 from ragdrop.past.as_of import CHANGED, Differences, PastView, PastViews
+from ragdrop.ports.registry import Claim
 from testing.memory_chunk_index import MemoryChunkIndex
 from testing.memory_manifests import MemoryManifests
 from testing.memory_object_store import MemoryObjectStore
@@ -292,6 +293,35 @@ def test_scores_of_then_are_on_the_scale_of_now(tmp_path: Path) -> None:
 
     assert [document.key.path for document in past.documents] == ["pump.md"]
     assert past.documents[0].score == pytest.approx(before.documents[0].score, abs=0.01)
+
+
+@pytest.mark.parametrize("stage", [None, "spring"])
+def test_a_document_that_came_back_while_a_search_ran_and_is_claimed_again_was_not_there_then(
+    tmp_path: Path, stage: str | None
+) -> None:
+    embedder = EmbedderOfASlowQuestion(DIMENSION)
+    world = made("memory", tmp_path, embedder=embedder)
+    key = world.key("team/pump.md")
+    world.put("team/pump.md", "The pump is red.")
+    world.delete("team/pump.md")
+    if stage is not None:
+        world.put("team/pump.md", "The pump is blue.", {"ragdrop-stage": stage})
+    tick(world)
+    then = tick(world)
+
+    def comes_back() -> None:
+        if stage is None:
+            world.put("team/pump.md", "The pump is blue.")
+        else:
+            world.registry.activate(world.registry.detail(key, world.head("team/pump.md").revision), world.now_s)
+        claim = Claim("v9", None, "m9", world.now_s + 60.0, None, now_s=world.now_s)
+        assert world.registry.claim(key, world.head("team/pump.md"), claim) is not None
+
+    embedder.meanwhile = comes_back
+
+    found = world.search("a slow pump", as_of=then)
+
+    assert ([each.text for each in found.documents], found.degraded) == ([], True)
 
 
 def test_a_document_that_came_later_in_a_vault_that_nobody_knew_was_not_there_then(world: World) -> None:

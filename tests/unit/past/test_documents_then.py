@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ragdrop.domain.deadlines import Deadline, rfc3339
+from ragdrop.domain.documents import Page
 from ragdrop.domain.tenants import Caller
 from ragdrop.errors import InvalidParamsError
 from tests.world import World
@@ -62,6 +65,19 @@ def test_it_has_what_answered_then_with_the_titles_of_then(world: World, then: s
 def test_now_it_is_what_answers_now(world: World, then: str) -> None:
     now = ["team/came.md: came", "team/kept.md: kept then", "team/replaced.md: replaced now"]
     assert listed(world, tick(world)) == now
+
+
+def test_what_comes_while_the_list_is_read_is_not_in_it(world: World, then: str) -> None:
+    page = world.registry.page
+
+    def comes_first(*args: Any, **named: Any) -> Page:
+        world.registry.page = page
+        world.put("team/late.md", "# late")
+        return page(*args, **named)
+
+    world.registry.page = comes_first
+
+    assert listed(world, then) == THEN
 
 
 def test_each_version_is_named_so_that_its_text_can_be_read(world: World, then: str) -> None:

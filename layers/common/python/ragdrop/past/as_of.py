@@ -1,6 +1,6 @@
 """Answers as of a moment: which revisions counted then, their chunks, and the search over both."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -70,13 +70,14 @@ class PastView(View):
         registry: SearchableRegistry,
         index: SearchableIndex,
         differences: Differences,
-        changed: Callable[[], bool] = lambda: False,
+        changed: Callable[[str], Collection[DocumentKey]] = lambda _since: (),
+        since: str = "",
     ) -> None:
         lost = differences.lost
         warnings = [f"{lost} documents of that moment are no longer stored and are left out"] if lost else []
         super().__init__(registry, index, warnings)
         self.differences = differences
-        self._changed = changed
+        self._changed, self._since = changed, since
 
     def promoted(self, tenant: str, deadline: Deadline) -> list[Promoted]:
         """The important and critical documents of the view."""
@@ -110,7 +111,7 @@ class PastView(View):
     def candidates(self, index: IndexRef, queries: Sequence[CandidateQuery], deadline: Deadline) -> list[Candidates]:
         """Vector and lexical hits of every query, none of a hidden revision; says so where some may be missing."""
         found = super().candidates(index, self._without_hidden(queries), deadline)
-        if CHANGED not in self.warnings and self._changed():
+        if CHANGED not in self.warnings and self._changed(self._since):
             self.warnings.append(CHANGED)
         return found
 
@@ -131,7 +132,8 @@ class PastView(View):
                 late.add(key)
             else:
                 found[key] = head
-        return Heads(found, heads.unread | late)
+        late |= self._late_and_claimed([head for key, head in found.items() if key not in self.differences.details])
+        return Heads({key: head for key, head in found.items() if key not in late}, heads.unread | late)
 
     def _is_late(self, head: Head) -> bool:
         """Whether a head changed between the view and this read, so that its earlier state is unknown.
@@ -143,6 +145,19 @@ class PastView(View):
             return False
         changed = head.status is Status.INDEXED and milliseconds(head.updated_at) > until_ms
         return changed or (head.live_revision or 0) > until_ms
+
+    def _late_and_claimed(self, heads: Iterable[Head]) -> set[DocumentKey]:
+        """Documents that changed so and were claimed again: their heads do not say it, and the changes are read."""
+        until_ms = self.differences.until_ms
+        claimed = {
+            head.key
+            for head in heads
+            if until_ms is not None
+            and head.status is not Status.INDEXED
+            and head.live_revision is not None
+            and milliseconds(head.updated_at) > until_ms
+        }
+        return claimed.intersection(self._changed(first_id((until_ms or 0) + 1))) if claimed else claimed
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,13 +216,13 @@ class PastViews:
             cached = self._made(tenant, at_ms, changes, cached, deadline)
             self._cached.put(name, cached, now_s=now_s)
         view, since = cached.view, first_id(max(at_ms + 1, round(now_s * 1_000) - SKEW_MS))
-        changed = partial(self._changed, tenant.name, vaults, since, changes.keys())
-        return PastView(view.registry, view.index, view.differences, changed)
+        changed = partial(self._changed, tenant.name, vaults, changes.keys())
+        return PastView(view.registry, view.index, view.differences, changed, since)
 
-    def _changed(self, tenant: str, vaults: Sequence[str], since: str, known: Collection[str]) -> bool:
-        """Whether a change behind the id *since* is not *known*: what it took out of the index was there then."""
+    def _changed(self, tenant: str, vaults: Sequence[str], known: Collection[str], since: str) -> set[DocumentKey]:
+        """Documents with a change behind the id *since* that is not *known*: what it took from the index was there."""
         pages = (page for vault in vaults for page in change_pages(self._registry, tenant, vault, after=since))
-        return any(change.id not in known for page in pages for change in page)
+        return {change.key for page in pages for change in page if change.id not in known}
 
     def _changes(self, tenant: str, vault: str, at_ms: int) -> list[LiveChange]:
         """The changes of a vault after *at_ms*."""

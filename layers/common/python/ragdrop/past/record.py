@@ -184,9 +184,13 @@ class DocumentHistory:
         tenant = self._registry.tenant(caller.tenant)
         vaults = visible_vaults(tenant.vaults if tenant is not None else (), caller.vaults)
         vaults = tuple(each for each in vaults if vault in {None, each})
-        pages = (change_pages(self._registry, caller.tenant, each, after=first_id(at_ms + 1)) for each in vaults)
-        then = state_before(chain.from_iterable(chain.from_iterable(pages)))
-        then = {key: each for key, each in then.items() if key.path.startswith(prefix)}
+
+        def differing() -> dict[DocumentKey, Then]:
+            pages = (change_pages(self._registry, caller.tenant, each, after=first_id(at_ms + 1)) for each in vaults)
+            found = state_before(chain.from_iterable(chain.from_iterable(pages)))
+            return {key: each for key, each in found.items() if key.path.startswith(prefix)}
+
+        then = differing()
 
         def read(*, cursor: str | None, limit: int) -> Page:
             after = cursor or ""
@@ -195,9 +199,12 @@ class DocumentHistory:
                 page = self._registry.page(
                     caller.tenant, vault=vault, prefix=prefix, status=None, cursor=None, limit=limit, after=after
                 )
+                live = [head for head in page.heads if head.live_revision is not None]
+                if any(head.key not in then and milliseconds(head.updated_at) > at_ms for head in live):
+                    then.update(differing())  # what came since the changes were read
                 last = page.heads[-1].key.vault_path if page.cursor else None
                 changed = [key for key in then if key.vault_path > after and (last is None or key.vault_path <= last)]
-                heads = [head for head in page.heads if head.live_revision is not None and head.key not in then]
+                heads = [head for head in live if head.key not in then]
                 found += (
                     replace(head, status=Status.INDEXED, error=None) for head in heads if not head.key.is_settings
                 )
