@@ -75,5 +75,5 @@ def evidence_of(page: Page, question: str) -> tuple[str, str]:
     done = dict(server_sent_events([answered.value.body()]))["done"]
     page.locator("[data-answer] [data-mark]").first.click()
     mark = page.locator("[data-evidence] mark[data-quote]")
-    mark.wait_for()
+    mark.wait_for(timeout=60_000)  # on a live stack, cold functions read the document first
     return json.loads(done)["citations"][0]["quote"], mark.evaluate("element => element.textContent")
