@@ -61,9 +61,7 @@ class ActivateRevisions:
             self._let_wait(written, deadline)
             return
         vault = written.key.vault
-        if (
-            vault not in tenant.vaults and not written.key.is_settings
-        ):  # before as well: the past of a vault is read by it
+        if vault not in tenant.vaults and not written.key.is_settings:  # before as well: its past is read by it
             self.registry.add_to_tenant(tenant.name, vault=vault, documents=0, chunks=0)
         before = self.registry.activate(written.detail, self.clock())
         if before is not None:
