@@ -94,8 +94,8 @@ MUTANTS: Sequence[Mutant] = (
     Mutant(
         "what was replaced during a search is not looked for again",
         "ragdrop.query.candidates",
-        "if overtaken and view.moved_on(overtaken, deadline):",
-        "if not heads:",
+        "if not overtaken or not view.moved_on(overtaken, deadline):",
+        "if heads is not None:",
         first=4,
     ),
     Mutant(

@@ -50,8 +50,13 @@ class Choices:
         return self._chosen(count, lambda: self._random.randrange(count))
 
     def among(self, shares: Sequence[float]) -> int:
-        """0 where nothing happens, else the place, from 1, of what happens in one of these *shares* of all cases."""
-        return self._chosen(len(shares) + 1, lambda: self._by_share(shares))
+        """0 where nothing happens, else the place, from 1, of what happens in one of these *shares* of all cases.
+
+        A replay chooses nothing that never happens in this universe.
+        """
+        return self._chosen(
+            len(shares) + 1, lambda: self._by_share(shares), lambda place: not place or shares[place - 1] > 0.0
+        )
 
     def chance(self, share: float) -> bool:
         """Whether something happens that happens in *share* of all cases."""
@@ -65,8 +70,9 @@ class Choices:
             drawn -= share
         return 0
 
-    def _chosen(self, count: int, new: Callable[[], int]) -> int:
+    def _chosen(self, count: int, new: Callable[[], int], may_be: Callable[[int], bool] = lambda _place: True) -> int:
         value = new() if self._replayed is None else 0 if self.are_over else self._replayed[len(self.made)] % count
+        value = value if may_be(value) else 0
         self.made.append(value)
         return value
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ragdrop.domain.documents import Status
+from ragdrop.domain.history import STAGE
 from ragdrop.errors import EmbeddingServiceError
 from ragdrop.ingest.reconcile_rules import LEASE_S
 from ragdrop.ports.message_queue import Change
@@ -118,6 +119,40 @@ def test_a_lease_that_ran_out_lets_another_message_take_over(world: World) -> No
     world.changed("team/pump.md", message_id="second")
 
     assert world.texts("text") == ["Text."]
+
+
+def test_a_version_that_waits_is_asked_for_by_who_finishes_the_one_below_it(world: World) -> None:
+    world.put("team/pump.md", "Text.", ingest=False)
+    world.embedder.fail_with = OUTAGE
+    world.registry.give_back = nothing_happens  # the first worker died
+    world.changed("team/pump.md", message_id="first")
+    world.embedder.fail_with = None
+    world.now_s += LEASE_S + 1
+    world.put("team/pump.md", "Other text.", {STAGE: "spring"}, ingest=False)
+
+    assert world.changed("team/pump.md", message_id="second") == []
+
+    assert world.texts("text") == ["Text."]
+    [key] = world.queue.sent
+    world.deliver(world.message(Change(key)))
+    assert world.head("team/pump.md").status is Status.STAGED
+
+
+def test_a_version_that_waits_comes_in_though_the_one_below_it_cannot_be_read(world: World) -> None:
+    def die(*_: object, **__: object) -> None:
+        raise Crash
+
+    world.put("team/pump.md", b"", ingest=False)
+    get, world.documents.get = world.documents.get, die
+    with pytest.raises(Crash):
+        world.changed("team/pump.md", message_id="first")
+    world.documents.get = get
+    world.now_s += LEASE_S + 1
+    world.put("team/pump.md", "Other text.", {STAGE: "spring"}, ingest=False)
+
+    assert world.changed("team/pump.md", message_id="second") == []
+
+    assert world.head("team/pump.md").status is Status.STAGED
 
 
 def test_the_same_message_takes_its_own_claim_over(world: World) -> None:

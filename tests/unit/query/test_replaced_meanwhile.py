@@ -48,6 +48,22 @@ def test_a_document_that_is_replaced_while_a_search_runs_is_found(when: str, sta
     assert world.texts("pump again", stage=stage)
 
 
+def test_a_document_that_is_replaced_while_another_is_looked_for_again_is_found() -> None:
+    index = Between()
+    world = World(index=index)
+    world.put("team/a.md", "The pump is red.")
+    world.put("team/b.md", "The pump of the cellar is red.")
+    world.search("pump first")
+
+    def replace_both() -> None:
+        world.put("team/a.md", "The pump is blue.")
+        index.before = lambda: world.put("team/b.md", "The pump of the cellar is blue.")
+
+    index.before = replace_both
+
+    assert len(world.texts("pump again")) == 2
+
+
 def test_a_search_without_superseded_hits_asks_the_index_once() -> None:
     index = Between()
     world = World(index=index)

@@ -43,7 +43,8 @@ class CurrentVersions:
 class ParsedRevision:
     """A revision that is parsed and cut for every index of its tenant, and fits into this invocation.
 
-    `known` are the vectors that it need not be embedded for; `first` says that the document had no head before.
+    `known` are the vectors that it need not be embedded for; `first` says that the document had no head before,
+    `is_current` that no newer version waits to be brought behind it.
     """
 
     saved: StoredRevision
@@ -52,6 +53,7 @@ class ParsedRevision:
     cuts: tuple[Cut, ...]
     known: Known
     first: bool = False
+    is_current: bool = True
 
     @property
     def key(self) -> DocumentKey:

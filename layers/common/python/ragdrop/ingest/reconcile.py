@@ -78,6 +78,9 @@ class ReconcileBatch:
         begun = self._begin(deliveries, deadline)
         written, failed = self._write(begun.parsed, deadline)
         failed = [*begun.failed, *failed, *self._activate(written, deadline)]
+        for each in begun.parsed:
+            if each.delivery not in failed:
+                failed += self._bring_current(each.delivery, each.work)
         for delivery, work in begun.large:
             failed += self._continue(delivery, work, deadline)
         self.merge_segments.ask_where_due({each.tenant.part_of(t) for _, each in written for t in each.targets})
@@ -212,12 +215,23 @@ class ReconcileBatch:
         """Write parts of a large document until it is whole or the time is over; the message if it failed."""
         try:
             done = self.write_parts(work, delivery, deadline)
-            if isinstance(done, WrittenRevision):
-                return self._activate([(delivery, done)], deadline)
+            if done is Stop.HANDED_OVER:
+                return []
             if done is Stop.LOST:
                 self.live.clean(work.key, work.tenant, deadline)
+            elif failed := self._activate([(delivery, done)], deadline):
+                return failed
         except DocumentError as exc:
             self.live.refuse(work.key, work.saved.revision, exc, delivery.receives, work.tenant, deadline)
+        except DependencyError as exc:
+            return [self._failed(work.key, delivery, exc)]
+        return self._bring_current(delivery, work)
+
+    def _bring_current(self, delivery: Delivery, work: Work) -> list[Delivery]:
+        """Ask for the version above one that this message finished; the message if that failed."""
+        try:
+            if not work.is_current:
+                self.redelivery.queue.send(work.key.s3_key)
         except DependencyError as exc:
             return [self._failed(work.key, delivery, exc)]
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from functools import cached_property
 
@@ -121,7 +121,7 @@ class ReconcileKey:
             running = action is Action.TAKE_OVER
             begun = self.write_parts.find(head, case.tenant, case.delivery, case.change.handed_over, running=running)
             if begun is not None:
-                return begun
+                return replace(begun, is_current=found is current)
             action = Action.LEAVE if running else Action.CLAIM
         if head is not None and action is Action.LEAVE:
             self._leave(case, head, is_current=found is current)
@@ -174,9 +174,11 @@ class ReconcileKey:
         if claimed is None or self._is_replaced(case.key, current):
             return AGAIN  # a change between the look and the claim is seen by no other claim
         try:
-            return self._begin(case, claimed, found, first=head is None)
+            work = self._begin(case, claimed, found, first=head is None)
+            return replace(work, is_current=found is current) if isinstance(work, Work) else work
         except DocumentError as exc:
-            return self._refuse(case, head, claimed, found, exc)
+            again = self._refuse(case, head, claimed, found, exc)
+            return again if found is current or case.refused else AGAIN
 
     def _begin(self, case: _Case, claimed: Head, found: CurrentVersions, *, first: bool) -> Work | _Again | None:
         if case.key.problem is not None:
@@ -217,7 +219,7 @@ class ReconcileKey:
         """The version to index now, and the stage that it waits in.
 
         Where the registry lost the document, what answered below a version that waits, or cannot be read, comes first.
-        The key then differs from the bucket still, and the next message brings the current version.
+        The key then differs from the bucket still, and another message brings the current version.
         """
         stage = self._due.stage(case.key, current.document, head, case.tenant)
         below = None

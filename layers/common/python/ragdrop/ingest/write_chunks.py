@@ -279,13 +279,17 @@ class WrittenRevision:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A large revision that is parsed and saved; `sources` are where vectors for it may be."""
+    """A large revision that is parsed and saved; `sources` are where vectors for it may be.
+
+    `is_current` says that no newer version waits to be brought behind it.
+    """
 
     saved: StoredRevision
     detail: Detail
     tenant: Tenant
     checkpoint: Checkpoint
     sources: Sequence[StoredRevision]
+    is_current: bool = True
 
     @property
     def key(self) -> DocumentKey:

@@ -99,8 +99,10 @@ def find_candidates(
         limit = MAX_CANDIDATES
         queries = [replace(query, without=frozenset(lost), limit=limit) for query in queries]
         answers, heads = _round(view, queries, request, tenant, deadline, timer)
-    overtaken = _overtaken(answers, heads)
-    if overtaken and view.moved_on(overtaken, deadline):  # replaced since the search began: what is new is not found
+    for _ in range(MORE_ROUNDS):  # what replaced a document since the search began is not found, or not known as live
+        overtaken = _overtaken(answers, heads)
+        if not overtaken or not view.moved_on(overtaken, deadline):
+            break
         view.ready(tenant.index, queries, deadline)
         answers, heads = _round(view, queries, request, tenant, deadline, timer)
     scopes, of_critical = answers[: len(queries)], answers[len(queries) :]
