@@ -25,7 +25,9 @@ import openpyxl
 
 HERE = Path(__file__).parent
 FILES = HERE / "files"
-SECOND, THIRD, FOURTH, FIFTH, SIXTH = (HERE / name for name in ("second", "third", "fourth", "fifth", "sixth"))
+SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH = (
+    HERE / name for name in ("second", "third", "fourth", "fifth", "sixth", "seventh")
+)
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _DAYS = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%d %b %Y", "%d %B %Y")
 _TAGS = re.compile(r"<[^>]*>")

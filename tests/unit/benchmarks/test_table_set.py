@@ -111,6 +111,17 @@ def test_all_of_the_sixth_set_is_final_and_a_third_of_its_questions_are_look_ali
     assert 0.25 < sum("refuse" in each for each in questions) / len(questions) < 0.35
 
 
+def test_all_of_the_seventh_set_is_final_and_a_third_of_its_questions_are_look_alikes_of_each_reason() -> None:
+    described, questions = truth.tables(truth.SEVENTH), truth.questions(truth.SEVENTH)
+    assert Counter(table["half"] for table in described.values()) == {"final": 12}
+    assert len({table["kind"] for table in described.values()}) == 7
+    assert Counter(table["language"] for table in described.values()) == {"en": 9, "de": 3}
+    assert {each["table"] for each in questions} == described.keys()
+    assert len({each["ask"].casefold() for each in questions}) == len(questions)
+    assert {each["refuse"] for each in questions if "refuse" in each} == REASONS
+    assert 0.25 < sum("refuse" in each for each in questions) / len(questions) < 0.35
+
+
 @pytest.mark.parametrize("of_set", SETS, ids=lambda folder: folder.name)
 def test_answers_recompute_from_the_rows_that_the_files_are_written_from(of_set: Path, tmp_path: Path) -> None:
     assert answered(of_set, tmp_path) == truth.questions(of_set)
