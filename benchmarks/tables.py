@@ -1,6 +1,6 @@
 """Questions over tables: right where answered, wrong numbers that leave, look-alikes refused, and the time of it.
 
-    python -m benchmarks.tables [--set second|third|fourth|fifth|sixth|seventh] [--final] [--write] [--list] [--vault NAME ...]
+    python -m benchmarks.tables [--set second|...|seventh] [--final] [--write] [--list] [--vault NAME ...]
     python -m benchmarks.tables --rows [1000000] [--write]
 
 The set is in `tests/table_set`: 40 tables of eight kinds, in nine vaults.  Its files are ingested, and each question is
