@@ -2,10 +2,10 @@
 
     python -m benchmarks.table_evidence [--penalty 2] [--wrong 0.008]
 
-Each question of the five sets is asked of all tables of its vault, without a search, and answered whatever the
+Each question of the six sets is asked of all tables of its vault, without a search, and answered whatever the
 evidence.  A logistic regression says from the signs of the plan whether the answer is right; `--penalty` holds its
 weights small.  The least evidence is the one at which at most so many of all questions are `--wrong`.  A set is judged
-by weights and threshold of the other four.  Printed are those figures, and the weights of all five.
+by weights and threshold of the other five.  Printed are those figures, and the weights of all six.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ragdrop.domain.retrieval import Query, Retrieval
 from ragdrop.tables.answer_tables import answer_from_tables
 from tests.table_set import truth
 
-SETS = ("", "second", "third", "fourth", "fifth")
+SETS = ("", "second", "third", "fourth", "fifth", "sixth")
 STEPS = 30  # of Newton's method
 SMALLEST = 0.05  # a weight below it is left out
 _NOTHING = Retrieval([], 0, None, {})

@@ -44,6 +44,7 @@ _PLACING = frozenset({"for", "from", "at", "in", "on", "by", "to"})
 _QUARTERS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4}
 _QUARTERS |= {f"{word}{end}": at for at, word in enumerate(("erste", "zweite", "dritte", "vierte"), 1) for end in "snr"}
 _FIRST_OR_LAST = {"first": True, "zuerst": True, "last": False, "zuletzt": False}
+_CHOSEN = frozenset({"the", "which", "die", "welche", "welchen"})
 _FIRST = re.compile(r"(?<!\S)(?:top|first|bottom|last|die ersten) (\d{1,3}|[a-z]{3,6})(?!\S)")
 
 
@@ -429,7 +430,8 @@ def _first(reader: _Reader) -> int | None:
             return number
     for at, word in enumerate(reader.words[:-1]):
         number = int(word) if word.isdigit() and len(word) < 4 else _COUNTED.get(word)
-        if number and at not in reader.used and any(map(_least_or_most, reader.words[at + 1 : at + 3])):
+        near = 9 if at and reader.words[at - 1] in _CHOSEN else 3  # `the three runs with the most salt`
+        if number and at not in reader.used and any(map(_least_or_most, reader.words[at + 1 : at + near])):
             reader.used.add(at)
             return number
     return None

@@ -43,7 +43,9 @@ _SPOKEN = re.compile(
     r"(?:(\d+(?:[.,]\d+)?) ?(?:m|mins?|minutes?|minuten?|') ?)?(?:(\d+(?:[.,]\d+)?) ?(?:s|secs?|seconds?|sek) ?)?"
 )
 LASTS = re.compile(
-    r"m+:ss|duration|length|time spent|elapsed|dauer|lasted|took|hours|laufzeit|moving|running time|pace", re.I
+    r"m+:ss|\bmin:s|\(h:mm?\)|duration|length|time spent|elapsed|dauer|lasted|took|hours|laufzeit|moving|"
+    r"running time|pace",
+    re.I,
 )
 DAY_S = 86_400
 

@@ -11,8 +11,11 @@ from ragdrop.tables.match_words import WHICH, NamedColumn
 from ragdrop.tables.plans import Operation, Plan, RefusedPlanError, RowFilter
 from ragdrop.tables.table_words import NUMBERS, comes_and_goes, has_repeats, is_additive, is_year, says_verb
 from ragdrop.tables.vocabulary import BORN, DUE, HEADERS, PAYS, RANKED, READINGS
+from ragdrop.tables.word_relations import senses
 
 _RANKS = frozenset({"year", "jahr", "number", "rank", "place", "pos", "position"})
+_AGES = ("new", "neu", "old", "ält")
+_PEOPLE = frozenset({("people",), ("persons",), ("leute",), ("personen",)})
 FOLDS = frozenset({"sum", "mean", "median"})
 
 
@@ -49,6 +52,8 @@ class ExtremeMatcher(MeaningMatcher):
         if asked.said_most and repeats and is_counted and not self._has_measure():
             yield Plan("count", filters, group=repeats[0], first=first, ascending=least)
             return
+        if asked.said_often or behind in {("often",), ("frequently",)}:
+            raise RefusedPlanError("no_column")  # what is most often: no number is the largest
         for measure in self._ordered_by(concepts):
             least = self._is_least(measure, concepts, filters)
             names = [at for at in requested if at != measure]
@@ -112,6 +117,10 @@ class ExtremeMatcher(MeaningMatcher):
             order = order + [at for at in sorted(self.vocabulary.numeric) if is_year(self.table.columns[at])]
         instead = {"age": "date", "speed": "duration", "rank": "duration"}.get(" ".join(concepts))
         order = order or (self.vocabulary.of_concept(instead) if instead else [])
+        dates = [at for at in order if self.table.columns[at].kind == "date"]
+        is_age = self.asked.words[self.asked.superlative_end - 1].startswith(_AGES)
+        if is_age and len(dates) > 1 and {each.column for each in self.found.named}.isdisjoint(dates):
+            order = self._begun(dates)
         if concepts == ("age",) and self.table.label in self.vocabulary.of_concept("person"):
             order = [at for at in order if not BORN.isdisjoint(self.vocabulary.spoken[at])]
         if concepts == ("distance", "duration") and not order and {"has", "have"} & {*self.asked.words}:
@@ -315,6 +324,16 @@ class ExtremeMatcher(MeaningMatcher):
         named = [each for each in named if each.column in numbered or self.table.columns[each.column].kind in kinds]
         behind = [each for each in named if self.asked.words[max(each.start - 1, 0)] in WHICH]
         return [each.column for each in behind or named]
+
+    def _refuse_other_than_rows(self) -> None:
+        """Raises RefusedPlanError: `phone number of Anna` counts no rows, `how many people` only rows of people."""
+        words, end = self.asked.words, self.asked.fold_end
+        said = words[end - 3] if end > 2 and words[end - 2 : end] == ("number", "of") else ""
+        is_called = said not in {"", "total"} and (senses(said) or ("",))[0].startswith("n")
+        rows = self.table.row_name if self.table.row_name is not None else self.table.label
+        are_people = rows is not None and not has_repeats(self.table, rows) and self.vocabulary.are_names(rows)
+        if is_called or (words[end : end + 1] in _PEOPLE and not are_people):
+            raise RefusedPlanError("no_column")
 
     def _is_ours(self, at: int) -> bool:
         """Whether a unit that has no place is the table's own: `mean length of the shows, minutes`."""

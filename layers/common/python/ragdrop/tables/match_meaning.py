@@ -12,7 +12,16 @@ from ragdrop.tables.match_conditions import ConditionMatcher
 from ragdrop.tables.match_words import WHICH, NamedColumn
 from ragdrop.tables.plans import RowFilter
 from ragdrop.tables.table_words import is_year
-from ragdrop.tables.vocabulary import CONCEPTS, IRREGULAR, MONEY_WAYS, OTHER_MONEY, READINGS, german_root, number_of
+from ragdrop.tables.vocabulary import (
+    CONCEPTS,
+    IRREGULAR,
+    MONEY_WAYS,
+    OTHER_MONEY,
+    PLANNED_OR_REAL,
+    READINGS,
+    german_root,
+    number_of,
+)
 from ragdrop.tables.word_relations import relation, senses, sorts
 
 MAX_MEANT = 300  # distinct texts of a column whose meanings are compared
@@ -61,8 +70,19 @@ class MeaningMatcher(ConditionMatcher):
                 if stem in verbs and self._free(at, at + 1):
                     self._name([] if net else columns[way], at, at + 1, 1.5)
 
+    def _planned(self) -> None:
+        """Of numbers that were planned and that came of it those that a word means: `budgeted` of `Plan 2025`."""
+        for said, headers in PLANNED_OR_REAL:
+            columns = [
+                at for at in sorted(self.vocabulary.numeric) if not headers.isdisjoint(self.vocabulary.spoken[at])
+            ]
+            for at, word in enumerate(self.asked.words if columns else ()):
+                if word.removesuffix("e").removesuffix("en") in said and self._free(at, at + 1):
+                    self._name(columns, at, at + 1, 1.0)
+
     def _meanings(self) -> None:
         """Words that stand for a value, a header or the rows by what they mean."""
+        self._planned()
         self._amounts()
         self._money()
         self._modified()
@@ -197,7 +217,9 @@ class MeaningMatcher(ConditionMatcher):
         return bool(options)
 
     def _is_meant(self, at: int, text: str) -> bool:
-        said = text.casefold()
+        said, word = text.casefold(), self.asked.words[at]
+        if IRREGULAR.get(word) and not (senses(said) or ("v",))[0].startswith("v"):
+            return False  # what was sold is not the buyer `market`
         return said.isalpha() and relation(self.asked.words[at], said) == 2
 
     def _header_meant(self, at: int) -> bool:

@@ -21,6 +21,7 @@ LISTS = frozenset({"and", "or", "und", "oder", "plus", "both", "between", "zwisc
 _EVERYTHING = frozenset({"everything", "alles", "allem"})  # is no number of rows
 _WHOLE = frozenset({"total", "altogether", "insgesamt", "gesamt"})
 _IN_PRESENT = frozenset({"does", "costs", "kostet"})  # what one costs: nobody asks for the sum of all
+_NEVER = frozenset({"never", "nie", "niemals"})
 CLOCK = re.compile(r"\b(?:what time|wie viel uhr|uhrzeit)\b")
 MAX_COMBINED = 64  # ways to read its conditions
 LEFT = 2.0  # what a word that has no place takes from a score
@@ -167,7 +168,8 @@ class _Matcher(ExtremeMatcher):
         word, before = self.asked.words[named.end - 1], self.asked.words[: named.start]
         is_said = word.removesuffix("s") in {each.removesuffix("s") for each in self.vocabulary.spoken[named.column]}
         is_verb = word.endswith("ed") or (named.end == len(self.asked.words) and "did" in before)
-        return not is_said and is_verb and self.asked.fold == "count" and bool(self.found.filters)
+        is_agent = self.vocabulary.spoken[named.column][-1:] == ["by"]  # of `were handed in` the column `Handed in by`
+        return (is_agent or not is_said) and is_verb and self.asked.fold == "count" and bool(self.found.filters)
 
     def _plans(self) -> Iterator[Plan]:
         filters = [options for _, options in sorted(self.found.filters, key=lambda each: each[0]) if options]
@@ -260,6 +262,9 @@ class _Matcher(ExtremeMatcher):
         """How many percent of the rows are what is said behind the verb; or of one column's sum another's is."""
         asked = self.asked
         numbers = [each for each in self.found.named if each.column in self.vocabulary.numeric]
+        needs = [needed for needed in self.found.needs if needed <= self.vocabulary.numeric]
+        both = frozenset[int]().union(*needs[:1]).intersection(*needs)  # `the real costs of 2024`: one column
+        numbers = [each for each in numbers if each.column in both] or numbers
         numbers = sorted({each.column: each for each in numbers}.values(), key=lambda each: each.start)
         if len(numbers) == 2:
             yield Plan("share", filters, numbers[1].column, minus=filters, minus_column=numbers[0].column)
@@ -356,6 +361,7 @@ class _Matcher(ExtremeMatcher):
                 label = self.table.columns[self.table.label or 0]
                 if label.distinct >= len(self.table.rows):
                     raise RefusedPlanError("no_column")  # one thing is not counted: what it has so many of is
+            self._refuse_other_than_rows()
             if not others or any(at in names or self.table.columns[at].kind == "date" for at in others):
                 yield Plan("count", filters)
             yield from (Plan("distinct", filters, column) for column in others[:1])
@@ -390,6 +396,10 @@ class _Matcher(ExtremeMatcher):
             fold: Operation = "sum" if adds else "list"
             plans = [Plan(fold, filters, column, first=asked.first) for column in dict.fromkeys(options[:3])]
             plans = [plan for plan in plans if self._uses_all(plan)]
+            if any(
+                has_repeats(table, plan.column) for plan in plans if plan.column is not None
+            ) and not _NEVER.isdisjoint(asked.words):
+                raise RefusedPlanError("ambiguous")  # who never did it has no row where somebody did
             if plans:
                 yield from plans
                 return

@@ -410,6 +410,13 @@ BEING = AUXILIARIES | {"is", "are", "was", "were", "came", "come", "went", "go",
 _STATES = "sold lent given driven paid spent bought taken won lost drawn thrown done made sent bezahlt verkauft"
 STATES = frozenset((*_STATES.split(), "status", "state", "stand"))
 """Words in headers that do not end in `ed` and say what became of a row."""
+_PLANNED = (
+    "planned budgeted estimated forecast eingeplant geplant veranschlagt vorgesehen",
+    "plan planned budget ansatz soll",
+)
+_REAL = "actual actually really tatsächlich wirklich", "actual result ergebnis ist"
+PLANNED_OR_REAL = tuple(tuple(frozenset(each.split()) for each in pair) for pair in (_PLANNED, _REAL))
+"""What people say of numbers that were planned, and that came of it, and the words of such headers."""
 DUE = _roots_of("due deadline fällig frist")
 OTHER_MONEY = _roots_of("fine deposit donation discount refund bonus tip tax strafe kaution spende rabatt pfand")
 """Amounts that are no cost."""
