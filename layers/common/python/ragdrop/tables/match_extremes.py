@@ -331,7 +331,9 @@ class ExtremeMatcher(MeaningMatcher):
         said = words[end - 3] if end > 2 and words[end - 2 : end] == ("number", "of") else ""
         is_called = said not in {"", "total"} and (senses(said) or ("",))[0].startswith("n")
         rows = self.table.row_name if self.table.row_name is not None else self.table.label
-        are_people = rows is not None and not has_repeats(self.table, rows) and self.vocabulary.are_names(rows)
+        column = self.table.columns[rows or 0]
+        is_one_a_row = rows is not None and column.kind == "text" and column.distinct == len(self.table.rows)
+        are_people = is_one_a_row and self.vocabulary.are_names(rows or 0)
         if is_called or (words[end : end + 1] in _PEOPLE and not are_people):
             raise RefusedPlanError("no_column")
 
