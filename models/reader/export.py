@@ -1,4 +1,6 @@
-"""Write a trained network as ONNX with 8-bit weights: `python -m models.reader.export CHECKPOINT TARGET`.
+"""Write a trained network as ONNX with 8-bit weights: `python -m models.reader.export CHECKPOINT... TARGET`.
+
+Of several checkpoints the mean is written.
 
 The graph is put together by hand from the operators of ONNX Runtime that join what a layer of BERT does (attention,
 the sum with its norm), as exporters write dozens of small ones in their place.  Weights are 8 bits with a scale for
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -171,19 +174,19 @@ def _heads(g: Graph, network: Network, hidden: str) -> None:
     )
 
 
-def export(checkpoint: Path, target: Path, *, exact: bool = False) -> str:
-    """Write *target*; with *exact* the weights stay float32.  The SHA-256 of the file."""
-    onnx.save(graph_of(Network.read(checkpoint).eval(), exact=exact), target)
+def export(checkpoints: Sequence[Path], target: Path, *, exact: bool = False) -> str:
+    """Write the mean of *checkpoints* to *target*; with *exact* the weights stay float32.  The SHA-256 of the file."""
+    onnx.save(graph_of(Network.read(*checkpoints).eval(), exact=exact), target)
     return hashlib.sha256(target.read_bytes()).hexdigest()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("checkpoint", type=Path)
+    parser.add_argument("checkpoints", type=Path, nargs="+")
     parser.add_argument("target", type=Path)
     parser.add_argument("--exact", action="store_true", help="float32 weights, to compare with")
     args = parser.parse_args()
-    print(export(args.checkpoint, args.target, exact=args.exact), f"{args.target.stat().st_size / 1e6:.1f} MB")
+    print(export(args.checkpoints, args.target, exact=args.exact), f"{args.target.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

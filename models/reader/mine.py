@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from models.reader.batches import Encoder
 from models.reader.data import Row
-from models.reader.network import Network
+from models.reader.network import DEVICE, Network
 from ragdrop.models.onnx_reader import CLS, SEP
 
 RANKS = (2, 24)
@@ -32,12 +32,12 @@ def embed(texts: Sequence[str], encoder: Encoder, trunk: Network) -> Tensor:
         some = order[at : at + max(1, min(256, TOKENS_A_BATCH // longest))]
         rows = [[CLS, *encoder.tokens(texts[number])[0][:254], SEP] for number in some]
         length = max(map(len, rows))
-        tokens = torch.tensor([row + [0] * (length - len(row)) for row in rows])
+        tokens = torch.tensor([row + [0] * (length - len(row)) for row in rows], device=DEVICE)
         mask = (tokens != 0).long()
         with torch.inference_mode():
             hidden = trunk.hidden(tokens, torch.zeros_like(tokens), mask).float()
         means = (hidden * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
-        found[some] = functional.normalize(means)
+        found[some] = functional.normalize(means).cpu()
         at += len(some)
     return found
 
@@ -47,7 +47,7 @@ def mine(rows: Iterable[Row], encoder: Encoder, trunk_weights: Path) -> dict[str
     rng = Random("mined")  # a separate one: a run that finds them stored has the same batches
     trunk = Network()
     trunk.load_trunk(trunk_weights)
-    trunk = trunk.to(torch.bfloat16)
+    trunk = trunk.to(DEVICE, torch.bfloat16)
     sets: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         sets[row.source].append(row)

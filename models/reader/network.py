@@ -8,13 +8,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+import onnx
 import torch
+from onnx import numpy_helper
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 
+from models.reader.mean import mean_of
+
 WIDTH, HEADS, INNER, VOCABULARY, POSITIONS = 384, 12, 1536, 30_522, 512
 EPSILON = 1e-12
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
 class Scores(NamedTuple):
@@ -100,19 +105,19 @@ class Network(nn.Module):
         )
 
     @classmethod
-    def read(cls, checkpoint: Path) -> Network:
-        """The network of a checkpoint, in float32."""
-        weights = torch.load(checkpoint, weights_only=True)["network"]
+    def read(cls, *checkpoints: Path) -> Network:
+        """The network of a checkpoint, or the mean of several, in float32."""
+        weights = mean_of([torch.load(each, weights_only=True, map_location="cpu")["network"] for each in checkpoints])
         network = cls(1 + max(int(name.split(".")[1]) for name in weights if name.startswith("layers.")))
         network.load_state_dict(weights)
         return network
 
     def load_trunk(self, path: Path) -> None:
-        """Take the trunk's weights from a safetensors file with the names of Hugging Face's BERT.
+        """Take the trunk's weights from a file that `weights_of_trunk` reads.
 
         Of a deeper trunk layers at even distances are taken, the first and the last among them.
         """
-        given = {name.removeprefix("bert."): value for name, value in load_file(path).items()}
+        given = weights_of_trunk(path)
 
         def copy(target: nn.Parameter, name: str) -> None:
             target.data.copy_(given[name])
@@ -133,3 +138,19 @@ class Network(nn.Module):
                 copy(getattr(layer.inner, kind), f"{at}intermediate.dense.{kind}")
                 copy(getattr(layer.outer, kind), f"{at}output.dense.{kind}")
                 copy(getattr(layer.outer_norm, kind), f"{at}output.LayerNorm.{kind}")
+
+
+def weights_of_trunk(path: Path) -> dict[str, Tensor]:
+    """The weights of a BERT by the names of Hugging Face, from a safetensors file or from PyTorch's ONNX of one.
+
+    There the weight of a dense layer is turned and has a number for a name; its node still says whose it is.
+    """
+    if path.suffix != ".onnx":
+        return {name.removeprefix("bert."): value for name, value in load_file(path).items()}
+    graph = onnx.load(path).graph
+    found = {each.name: torch.from_numpy(numpy_helper.to_array(each).copy()) for each in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "MatMul" and node.input[1] in found:
+            name = node.name.strip("/").removesuffix("/MatMul").replace("/", ".")
+            found[f"{name}.weight"] = found[node.input[1]].T
+    return found

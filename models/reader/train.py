@@ -22,7 +22,7 @@ from torch.nn import functional
 from models.reader import data, mine, swaps
 from models.reader.batches import Encoded, Encoder, arrays, batches, encode_units
 from models.reader.data import Row, Unit
-from models.reader.network import Network, Scores
+from models.reader.network import DEVICE, Network, Scores
 
 CHECKPOINT_S = 300.0
 SHORT = 60  # words of evidence up to which a claim of the open sets is short
@@ -50,7 +50,7 @@ def losses(scores: Scores, units: Sequence[Sequence[Encoded]]) -> dict[str, Tens
     known = [number for number, each in enumerate(rows) if each.row.answerable is not None]
     edges = [number for number in known if rows[number].span or not rows[number].row.answerable]
     if edges:
-        places = torch.tensor([rows[number].span or (0, 0) for number in edges])
+        places = torch.tensor([rows[number].span or (0, 0) for number in edges], device=scores.start.device)
         start = functional.cross_entropy(scores.start[edges].float(), places[:, 0])
         found["span"] = start + functional.cross_entropy(scores.end[edges].float(), places[:, 1])
     if (apart := _apart(scores, units)) is not None:
@@ -70,7 +70,7 @@ def _of_flags(name: str, logits: Tensor, flags: Sequence[bool | None]) -> dict[s
     known = [number for number, flag in enumerate(flags) if flag is not None]
     if not known:
         return {}
-    right = torch.tensor([float(bool(flags[number])) for number in known])
+    right = torch.tensor([float(bool(flags[number])) for number in known], device=logits.device)
     return {name: functional.binary_cross_entropy_with_logits(logits[known].float(), right)}
 
 
@@ -87,6 +87,20 @@ def _apart(scores: Scores, units: Sequence[Sequence[Encoded]]) -> Tensor | None:
     return torch.stack(apart).mean() if apart else None
 
 
+def taught(scores: Scores, teacher: Scores) -> dict[str, Tensor]:
+    """The mean loss of each head against the probabilities that a *teacher* gives the same pairs."""
+    ours, theirs = (Scores(*(logits.float() for logits in each)) for each in (scores, teacher))
+    found = {
+        name: functional.binary_cross_entropy_with_logits(getattr(ours, name), getattr(theirs, name).sigmoid())
+        for name in ("relevance", "answerable")
+    }
+    support, start, end = (
+        functional.cross_entropy(getattr(ours, name), getattr(theirs, name).softmax(dim=1))
+        for name in ("support", "start", "end")
+    )
+    return found | {"support": support, "span": start + end}
+
+
 def keep_memory() -> None:
     """Let glibc keep what is freed: a step asks for the same gigabyte again, and clearing new pages took a quarter."""
     with suppress(OSError, AttributeError):  # another C library
@@ -96,18 +110,31 @@ def keep_memory() -> None:
 
 
 class Training:
-    """A model in bfloat16 that learns, its weights in float32, the optimiser, and how far it is."""
+    """A model in bfloat16 that learns, its weights in float32, the optimiser, and how far it is.
+
+    With a *teacher*, the checkpoint of another reader, it learns that one's answers in place of the labels.
+    """
 
     def __init__(
-        self, trunk: Path, *, layers: int, rate: float, head_rate: float, steps: int, start: Path | None, seed: int
+        self,
+        trunk: Path,
+        *,
+        layers: int,
+        rate: float,
+        head_rate: float,
+        steps: int,
+        start: Path | None,
+        teacher: Path | None,
+        seed: int,
     ) -> None:
         torch.manual_seed(seed)
         self.exact = Network(layers)
         self.exact.load_trunk(trunk)
         if start:
             self.exact = Network.read(start)
-        self.exact.words.weight.requires_grad_(False)
-        self.fast = Network(len(self.exact.layers)).to(torch.bfloat16)
+        self.exact.to(DEVICE).words.weight.requires_grad_(False)
+        self.teacher = Network.read(teacher).to(DEVICE, torch.bfloat16).eval() if teacher else None
+        self.fast = Network(len(self.exact.layers)).to(DEVICE, torch.bfloat16)
         self.fast.words.weight.requires_grad_(False)
         self._copy()
         named = [(name, each) for name, each in self.exact.named_parameters() if each.requires_grad]
@@ -137,8 +164,15 @@ class Training:
     def learn(self, units: Sequence[Sequence[Encoded]]) -> dict[str, float]:
         """One step on a batch; the losses of its heads."""
         self.fast.train()
-        tokens, types, mask = (torch.from_numpy(each) for each in arrays([each for unit in units for each in unit]))
-        found = losses(self.fast(tokens, types, mask), units)
+        batch = arrays([each for unit in units for each in unit])
+        tokens, types, mask = (torch.from_numpy(each).to(DEVICE) for each in batch)
+        scores = self.fast(tokens, types, mask)
+        if self.teacher is None:
+            found = losses(scores, units)
+        else:
+            with torch.no_grad():
+                answers = self.teacher(tokens, types, mask)
+            found = taught(scores, answers)
         total = torch.stack([WEIGHTS[name] * loss for name, loss in found.items()]).sum()
         total.backward()  # type: ignore[no-untyped-call]
         trained = []
@@ -168,7 +202,7 @@ class Training:
         part.replace(path)
 
     def load(self, path: Path) -> None:
-        saved = torch.load(path, weights_only=True)
+        saved = torch.load(path, weights_only=True, map_location=DEVICE)
         self.exact.load_state_dict(saved["network"])
         self.optimizer.load_state_dict(saved["optimizer"])
         self.schedule.load_state_dict(saved["schedule"])
@@ -285,6 +319,8 @@ def main(arguments: list[str] | None = None) -> bool:
     parser.add_argument("--trunk", type=Path, required=True, help="folder with model.safetensors and tokenizer.json")
     parser.add_argument("--out", type=Path, required=True, help="folder of checkpoints and the log")
     parser.add_argument("--start", type=Path, help="a checkpoint of another run to start from")
+    parser.add_argument("--teacher", type=Path, help="the checkpoint of a reader whose answers it learns, not labels")
+    parser.add_argument("--weights", type=Path, help="a safetensors or ONNX file of another trunk of the same width")
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--mix", type=mix_of, required=True, help='what an epoch has, like "questions=1 swaps=0.5"')
@@ -297,6 +333,9 @@ def main(arguments: list[str] | None = None) -> bool:
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args(arguments)
     started_s = time.time()
+    if (args.out / "done").exists():
+        print(f"{args.out} is done", flush=True)
+        return True
     args.out.mkdir(parents=True, exist_ok=True)
     keep_memory()
     encoder = Encoder(args.trunk / "tokenizer.json")
@@ -307,17 +346,20 @@ def main(arguments: list[str] | None = None) -> bool:
         all_batches += list(batches(units, args.tokens, Random(args.seed * 1_000 + epoch)))
     print(f"{len(all_batches)} steps, prepared in {time.time() - started_s:.0f} s", flush=True)
     training = Training(
-        args.trunk / "model.safetensors",
+        args.weights or args.trunk / "model.safetensors",
         layers=args.layers,
         rate=args.rate,
         head_rate=args.head_rate,
         steps=len(all_batches),
         start=args.start,
+        teacher=args.teacher,
         seed=args.seed,
     )
     if (args.out / "checkpoint.pt").exists():
         training.load(args.out / "checkpoint.pt")
     done = run(training, all_batches, args.out, until_s=started_s + 60 * args.minutes)
+    if done:
+        (args.out / "done").touch()
     print("done" if done else "stopped, continues at the next start", flush=True)
     return done
 
