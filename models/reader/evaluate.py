@@ -219,7 +219,9 @@ def relevance(scorer: Scorer, candidates: Path) -> dict[str, dict[str, float]]:
                 for most in (1, 3):
                     made[f"{way}, among {most}"].append(any(id_ in each["relevant"] for id_ in best[:most]))
         found[name] = {way: round(float(np.mean(values)), 4) for way, values in made.items()}
-    return found
+    public = [row for name, row in found.items() if not name.startswith("own words")]
+    means = {way: round(sum(row[way] for row in public) / len(public), 4) for way in public[0]}
+    return found | {"mean of the collections": means}
 
 
 def _rows(question: str, documents: Sequence[dict[str, Any]]) -> list[Row]:
