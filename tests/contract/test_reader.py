@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import pytest
 
 from groundcheck import Passage
+from models.reader.data import cell, own_passages, own_rows
 from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import DeadlineError, ReaderError
 from ragdrop.generate.verify_answer import VerifyAnswer
@@ -209,6 +212,24 @@ def test_a_small_request_does_not_wait_for_a_large_one(in_models: ReaderInModels
     ).stdout
 
     assert printed.split() == ["False", "120"]
+
+
+def test_the_shipped_model_ranks_what_is_true_and_what_is_answered_first(in_models: ReaderInModels) -> None:
+    wanted = {"own_true", "own_false", "own_unsaid", "other_answered", "other_near"}
+    rows = [(cell(field), row) for field, row in own_rows(own_passages("dev")[::30]) if cell(field) in wanted]
+    readings = in_models.read([(row.query, row.passage) for _, row in rows], Deadline.after(120))
+    read: dict[str, list[float]] = defaultdict(list)
+    for (name, row), reading in zip(rows, readings, strict=True):
+        read[name].append(reading.supported if row.support else reading.answerable)
+
+    assert wins(read["own_true"], read["own_false"]) > 0.88
+    assert wins(read["own_true"], read["own_unsaid"]) > 0.95
+    assert wins(read["other_answered"], read["other_near"]) > 0.78
+
+
+def wins(high: list[float], low: list[float]) -> float:
+    """The share of pairs in which *high* is above *low*."""
+    return mean(a > b for a in high for b in low)
 
 
 def test_the_request_names_model_and_pairs_and_carries_the_key(server: ReaderServer) -> None:
