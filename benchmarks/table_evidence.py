@@ -1,6 +1,6 @@
 """Fit the weights of `ragdrop.tables.reading_evidence` to the questions over tables, and judge them on sets left out.
 
-    python -m benchmarks.table_evidence [--penalty 2] [--wrong 0.008]
+    python -m benchmarks.table_evidence [--penalty 5] [--wrong 0.008]
 
 Each question of the six sets is asked of all tables of its vault, without a search, and answered whatever the
 evidence.  A logistic regression says from the signs of the plan whether the answer is right; `--penalty` holds its
@@ -146,7 +146,7 @@ def figures(asked: Sequence[JudgedQuestion], weights: Weights, least: float) -> 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--penalty", type=float, default=2.0)
+    parser.add_argument("--penalty", type=float, default=5.0)
     parser.add_argument("--wrong", type=float, default=0.008)
     options = parser.parse_args()
     with LocalEmbeddings() as model:

