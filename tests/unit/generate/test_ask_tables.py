@@ -288,3 +288,23 @@ def test_what_notes_do_not_state_is_refused(world: World) -> None:
     asked = ("Welches Hotel haben wir auf Amrum?", "Was kostet Amrum?", "Wie viele Betten hat Amrum?")
 
     assert [ask(world, each).table for each in asked] == [None, None, None]
+
+
+@pytest.mark.parametrize(
+    "question", ["What flour does the cake need?", "What is the notice of the flat?", "Which pan is for the cake?"]
+)
+def test_a_tag_that_a_question_shares_with_a_note_makes_the_note_no_answer(world: World, question: str) -> None:
+    for name, tags in (("Plum cake", "cake, baking"), ("Lease", "flat, contract"), ("Lasagne", "dinner, vegetarian")):
+        world.put(f"home/{name.lower()}.md", f"---\ntags: [{tags}]\n---\n# {name}\nText.")
+
+    assert ask(world, question).table is None
+
+
+def test_notes_are_listed_by_tags_that_hold_all_words_of_a_question(world: World) -> None:
+    for name, tags in (("Plum cake", "cake, baking"), ("Lasagne", "dinner, vegetarian"), ("Roast", "dinner, beef")):
+        world.put(f"home/{name.lower()}.md", f"---\ntags: [{tags}]\n---\n# {name}\nText.")
+
+    found = ask(world, "Which dinners are vegetarian?").table
+
+    assert found
+    assert found.value == "Lasagne"

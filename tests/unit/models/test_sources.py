@@ -113,6 +113,22 @@ def test_headings_and_table_rules_are_not_passages() -> None:
     assert "---" not in found
 
 
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "::: note\nAsk Ida.\n:::",
+        "> [!WARNING]\n> Ask Ida.",
+        '!!! note "Mind this"\n    Ask Ida.',
+        "![The pump](img/pump.png)\nAsk Ida.",
+        "[![The pump](img/pump.png)](pump.md)\nAsk Ida.",
+        "![[pump.png]]\nAsk Ida.",
+        "<!-- from the wiki -->\nAsk Ida.",
+    ],
+)
+def test_marks_of_notes_pictures_and_comments_are_no_part_of_a_passage(marked: str) -> None:
+    assert passages(marked) == ["Ask Ida."]
+
+
 def test_a_footnote_that_looks_like_a_citation_marker_is_quoted_verbatim() -> None:
     assert sum("[3]" in passage for passage in passages(NOTE)) == 1
 

@@ -113,7 +113,6 @@ class AskTables:
         self._lists = BoundedCache[tuple[str, tuple[str, ...]], tuple[ChangeCounts, list[_Listed]]](
             size=100, ttl_s=CACHED_S
         )
-
         self._made = BoundedCache[tuple[str, bool, int, DocumentKey], tuple[Sequence[_Listed], TypedTable]](
             size=20, ttl_s=CACHED_S
         )
@@ -135,6 +134,8 @@ class AskTables:
         found = {each.key: each for each in _found(retrieval)}
         tables, owners, notes = self.tables_for(asked, caller, retrieval, deadline)
         given, planned_by = answer_from_tables(asked.text, tables, self._today(asked)), None
+        if given and notes and given.table is tables[-1] and _is_by_tags(given, asked.text, notes):
+            given = answer_from_tables(asked.text, tables[:-1], self._today(asked))
         if given is None or given.table is None:
             if given is None or question.answer_anyway or not _is_of_tables(given, read, asked.text, retrieval):
                 return None
@@ -363,6 +364,19 @@ def _is_of_documents(question: str, listed: Iterable[_Listed]) -> bool:
         return True
     names = {name.casefold() for each in listed if each.facts for name in each.facts.attributes}
     return not names.isdisjoint(asked_words(question))
+
+
+def _is_by_tags(given: TableAnswer, question: str, notes: Sequence[_Listed]) -> bool:
+    """Whether tags and titles alone chose the documents, and lack words of *question*: "What flour for the cake?"."""
+    if given.plan is None or given.table is None or _is_of_documents(question, notes):
+        return False
+    columns = {given.plan.column or 0, *(each.column for each in given.plan.filters)}
+    facts = filter(None, (notes[row].facts for row in given.used))
+    said = set(stemmed_words(" ".join(" ".join((each.title, *each.tags)) for each in facts)))
+    asked = set(stemmed_words(question))
+    return {given.table.columns[at].name for at in columns} <= {"title", "tags"} and not (
+        len(asked) > 1 and asked <= said
+    )
 
 
 def _documents_table(listed: Sequence[_Listed], *, whole: bool) -> TypedTable:

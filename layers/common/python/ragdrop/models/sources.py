@@ -203,6 +203,9 @@ _FENCE = re.compile(r"\s*(```|~~~)")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _UNMARKED_HEADING = re.compile(r"[^\[\n?][^\n?]*\?[*_`]*")  # a line alone that is a question; no line of a chat
 _RULE = re.compile(r"[-*_=:|\s]+$")  # a thematic break, an underline of a heading, the second row of a table
+_MARK = re.compile(
+    r"\s*(?::{3}|>\s*\[!\w+\]|[!?]{3}\+?\s+\w|(?:!\[\[[^\]]*\]\]|\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?|<!--.*-->)\s*$)"
+)  # a line that opens or closes a note, or holds nothing but a picture or a comment
 _LEAD = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?|>\s?)*")
 _STARTS_BLOCK = re.compile(r"\s*(?:[-*+]\s|>|\||\[[^\]\d][^\]]*\]\s)")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
@@ -292,7 +295,7 @@ def _runs(text: str) -> Iterator[tuple[Kind | Literal["heading"], str]]:
         elif fence:
             yield "code", line
             continue
-        elif line.strip() and not any(rule.match(line) for rule in (_HEADING, _RULE)):
+        elif line.strip() and not any(rule.match(line) for rule in (_HEADING, _RULE, _MARK)):
             number = _NUMBERED_ITEM.match(line)
             item = number is not None and (numbered or number[1] == "1")  # as in Markdown, "80. " may just be wrapped
             if run and (item or _STARTS_BLOCK.match(line) or (_PAIR.match(line) and _PAIR.match(before))):
