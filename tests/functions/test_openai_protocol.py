@@ -10,6 +10,7 @@ import openai
 import pytest
 
 from ragdrop.errors import GenerationError
+from testing.memory_services import WordReader
 from tests.functions.conftest import Deployment
 from tests.functions.openai_wire import openai_client, post_chat
 
@@ -219,6 +220,19 @@ def test_an_abstention_is_a_plain_sentence_and_never_the_sentinel(client: OpenAI
         assert "INSUFFICIENT_INFORMATION" not in body
         assert "do not hold enough to answer" in body
         assert '"insufficient_information"' in body
+
+
+def test_a_client_may_ask_for_an_answer_from_the_closest_passages(client: OpenAI, deployment: Deployment) -> None:
+    deployment.handlers["generate"].app.ports.reader = WordReader()
+    asked: dict[str, Any] = {"model": "default", "messages": ask("Which whales sing?")}
+
+    refused = client.chat.completions.create(**asked).model_extra["ragdrop"]
+    anyway = client.chat.completions.create(**asked, extra_body={"answer_anyway": True})
+    response = client.responses.create(model="default", input="Which whales sing?", extra_body={"answer_anyway": True})
+
+    assert refused["abstained"] is True
+    assert anyway.model_extra["ragdrop"]["abstained"] is False
+    assert (anyway.choices[0].message.content, response.output_text) == (ANSWER, ANSWER)
 
 
 @pytest.mark.parametrize("stream", [False, True])

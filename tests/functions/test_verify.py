@@ -8,6 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from ragdrop.api.apis import ask_first_api
+from testing.memory_services import WordReader
 from tests.agent_world import eager_world, key_of, text_of
 from tests.functions.test_mcp_tools import called
 from tests.world import World
@@ -43,6 +44,15 @@ def test_each_sentence_gets_a_status_a_reason_and_the_passage_that_decided(world
     assert [ANSWER[each["start"] : each["end"]] for each in body["sentences"]] == [
         each["text"] for each in body["sentences"]
     ]
+
+
+def test_a_true_answer_that_does_not_answer_its_question_has_both_verdicts(world: World) -> None:
+    world.app.ports.reader = WordReader()
+
+    _, body = post(world, answer="The pump is red [1].", question="How many litres does the pump hold?")
+
+    assert [each["status"] for each in body["sentences"]] == ["verified"]
+    assert (body["answers_question"]["status"], body["answers_question"]["reason"]) == ("no", "no_number")
 
 
 def test_an_agent_gets_the_same(world: World) -> None:

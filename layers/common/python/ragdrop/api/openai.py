@@ -61,7 +61,8 @@ def chat_router(
         reply = ChatReply(request, body.model, int(time.time()), time.perf_counter())
         vaults = vaults_of(body.model, directory.tenant(who.tenant), who)
         asked = condense()(body.turns, deadline)
-        question = Question(Query(asked.text, vaults=vaults), calls=asked.calls, turns=asked.turns)
+        query, anyway = Query(asked.text, vaults=vaults), body.answer_anyway
+        question = Question(query, answer_anyway=anyway, calls=asked.calls, turns=asked.turns)
         if not body.stream:
             return JSONResponse(reply.whole(ask()(question, who, deadline)), headers=ignored_header(body))
         stream = begun(ask().stream(question, who, deadline))

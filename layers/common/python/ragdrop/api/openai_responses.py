@@ -61,7 +61,8 @@ def responses_router(
         asked = condense()(turns, deadline)
         query = query_of(valid(SearchRequest, query=asked.text, session=last, **scope))
         answer_id = new_receipt_id(time.time(), None, uuid.uuid4().hex)
-        return Question(query, calls=asked.calls, turns=asked.turns, answer_id=answer_id)
+        anyway = body.answer_anyway
+        return Question(query, answer_anyway=anyway, calls=asked.calls, turns=asked.turns, answer_id=answer_id)
 
     @router.post(
         "/responses",

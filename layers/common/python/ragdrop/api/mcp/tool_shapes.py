@@ -12,6 +12,7 @@ from ragdrop.api.shapes.answer_shapes import (
     SourceShape,
     TableProofShape,
 )
+from ragdrop.api.shapes.fields import AnswerAnyway
 from ragdrop.api.shapes.search_shapes import Condition, NearestDocument, RerankingShape
 from ragdrop.domain.documents import ContentType, PromotionLevel, in_lower_case
 from ragdrop.domain.retrieval import AbstainReason
@@ -58,9 +59,7 @@ class RagQuery(Arguments):
     as_of: Word | None = Field(
         default=None, description="What the documents said then: RFC 3339 with its offset, within 30 days."
     )
-    answer_anyway: bool = Field(
-        default=False, description="Answer from what is closest, even where nothing seems to answer."
-    )
+    answer_anyway: AnswerAnyway = False
 
 
 class RagSource(Arguments):

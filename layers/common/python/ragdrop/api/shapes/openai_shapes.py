@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from ragdrop.api.shapes.fields import Tolerant
+from ragdrop.api.shapes.fields import AnswerAnyway, Tolerant
 from ragdrop.api.shapes.request_shapes import Name, Plain
 from ragdrop.domain.answers import Turn
 from ragdrop.errors import InvalidParamsError
@@ -145,6 +145,7 @@ class ChatRequest(Tolerant):
     )
     stream: bool | None = Field(default=False, strict=True, description="Answer by server-sent events.")
     stream_options: StreamOptions | None = Field(default=None, description="What a stream reports besides the answer.")
+    answer_anyway: AnswerAnyway = False
 
     @property
     def turns(self) -> list[Turn]:
@@ -197,6 +198,7 @@ class ResponsesRequest(Tolerant):
         default=None, description="The `id` of the response that this one follows up."
     )
     tools: list[SearchTool] = Field(default=[], max_length=100, description="`file_search` limits what is asked.")
+    answer_anyway: AnswerAnyway = False
 
     @property
     def turns(self) -> list[Turn]:

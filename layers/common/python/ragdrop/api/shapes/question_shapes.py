@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from ragdrop.api.shapes.fields import AnswerAnyway
 from ragdrop.api.shapes.request_shapes import Prompt, SearchRequest
 from ragdrop.domain.retrieval import AnswerStyle
 
@@ -49,6 +50,4 @@ class AskRequest(SearchRequest):
     max_context_tokens: int | None = Field(
         default=None, ge=1_000, le=1_000_000, description="Tokens of the whole context, the answer's included."
     )
-    answer_anyway: bool = Field(
-        default=False, description="Answer from what is closest, even where nothing seems to answer."
-    )
+    answer_anyway: AnswerAnyway = False
