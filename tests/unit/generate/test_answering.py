@@ -80,6 +80,34 @@ def test_where_no_passage_may_answer_the_model_is_not_asked_and_the_closest_pass
     assert answer.closest[0].start == len("# Pump\n\n")
 
 
+def test_an_abstention_names_the_words_of_the_question_that_no_passage_has(reading: ReadWorld) -> None:
+    reading.world.put("team/pump.md", "# Pump\n\nThe pump is red.")
+
+    refused = reading.ask("Who built and painted the pumps in Leipzig?")
+
+    assert "no passage that was found has: built, painted, leipzig" in refused.warnings
+
+
+def test_an_abstention_names_what_the_prompt_had_no_room_for(reading: ReadWorld) -> None:
+    for number in range(4):
+        reading.world.put(f"team/{number}.md", f"# Pump {number}\n\n" + f"The old pump {number} is red. " * 150)
+    reading.world.chat.reply = "INSUFFICIENT_INFORMATION"
+
+    refused = reading.ask("Is the old pump red?", max_context_tokens=4_000)
+
+    assert [warning for warning in refused.warnings if "no room in the prompt (max_context_tokens)" in warning]
+
+
+def test_a_closest_passage_has_its_number_and_the_one_that_it_is_compared_with(reading: ReadWorld) -> None:
+    reading.world.put("team/pump.md", "The pump is red.")
+
+    [closest] = reading.ask("Who built and painted that pump in Leipzig?").closest
+
+    assert closest.threshold == 0.5
+    assert closest.score is not None
+    assert closest.score < closest.threshold
+
+
 def test_answer_anyway_asks_the_model_and_shows_what_it_says_with_the_verdict(reading: ReadWorld) -> None:
     reading.world.put("team/pump.md", "The pump is red.")
     reading.world.chat.reply = "The pump is red. [1]"

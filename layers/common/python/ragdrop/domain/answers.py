@@ -148,7 +148,8 @@ class AnswersQuestion:
 class ClosestPassage:
     """A passage that came nearest to answering: `quote` is code points `start` to `end` of its document's parsed text.
 
-    Nothing confirms that it answers.  `score` is the reader's probability that it does, None where none read it.
+    Nothing confirms that it answers.  `score` is the probability that it may, by what the reader read, and `threshold`
+    what the best one's is compared with before a model is asked; None where none read it.
     """
 
     hit: Hit
@@ -156,6 +157,7 @@ class ClosestPassage:
     end: int
     quote: str
     score: float | None
+    threshold: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

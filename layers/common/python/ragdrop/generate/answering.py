@@ -12,12 +12,12 @@ from typing import Literal
 from groundcheck.claims import ABOUT_THE_ANSWER
 from groundcheck.clauses import sequence
 from groundcheck.facts import identifiers, names
-from groundcheck.sentences import stemmed_words, units
+from groundcheck.sentences import STOP_WORDS, stem, stemmed_words, units, words
 from ragdrop.domain.answers import AnswersQuestion, ClosestPassage
 from ragdrop.domain.chunks import Hit
 from ragdrop.domain.deadlines import READ, Deadline
 from ragdrop.domain.keys import DocumentKey
-from ragdrop.domain.languages import asks, is_english
+from ragdrop.domain.languages import FUNCTION_WORDS, asks, is_english
 from ragdrop.domain.models import log_odds
 from ragdrop.domain.retrieval import FoundDocument, Reranking, Retrieval
 from ragdrop.errors import DependencyError, InvalidParamsError, NotFoundError
@@ -32,6 +32,7 @@ MOST_SENTENCES = 16  # of each
 MOST_WORDS_OF_A_LABEL = 2  # what is as short says nothing alone
 MOST_CLOSEST = 2
 QUOTE_CHARACTERS = 300
+MOST_NAMED, LONGEST_NAMED = 5, 40  # words that no passage has; their characters
 NOT_READ = "the reader did not answer: nothing says whether the answer answers the question"
 
 
@@ -242,7 +243,7 @@ class ReadQuestion:
         """The probability that the answer of *reading* is right, by the passages that were read."""
         best = read.passages[0].reading
         odds = map(log_odds, (reading.answerable, best.answerable, best.relevance))
-        return 1.0 / (1.0 + math.exp(-sum(map(mul, self._scale.signs, (*odds, read.lead, 1.0)))))
+        return _share(sum(map(mul, self._scale.signs, (*odds, read.lead, 1.0))))
 
 
 def asks_something(question: str) -> bool:
@@ -262,6 +263,8 @@ def closest_passages(read: ReadFound, retrieval: Retrieval) -> list[ClosestPassa
     Without a reading they are those that the search ranked first.
     """
     passages: Iterable[tuple[Hit, Reading | None]] = [(each.hit, each.reading) for each in read.passages]
+    worth = {each.hit.chunk_id: _share(each.worth) for each in read.passages}
+    least = _share(read.least) if worth else None
     chosen: dict[DocumentKey, ClosestPassage] = {}
     for hit, reading in passages or ((hit, None) for hit, _ in _passages(retrieval)):
         if hit.key not in chosen and len(chosen) < MOST_CLOSEST:
@@ -269,9 +272,24 @@ def closest_passages(read: ReadFound, retrieval: Retrieval) -> list[ClosestPassa
             at = max(0, reading.answer[0] - before) if reading and reading.answer else 0
             start, end = quoted(hit.chunk.text, at)
             first = hit.chunk.start
-            score = reading.answerable if reading else None
-            chosen[hit.key] = ClosestPassage(hit, first + start, first + end, hit.chunk.text[start:end], score)
+            quote, score = hit.chunk.text[start:end], worth.get(hit.chunk_id)
+            chosen[hit.key] = ClosestPassage(hit, first + start, first + end, quote, score, least)
     return list(chosen.values())
+
+
+def _share(odds: float) -> float:
+    """The probability of log odds."""
+    return 1.0 / (1.0 + math.exp(-odds))
+
+
+def absent_words(question: str, retrieval: Retrieval) -> list[str]:
+    """The words of an English *question* that no passage that was found has, where any was."""
+    said = {stem(word) for hit, _ in _passages(retrieval) for word in words(text_to_read(hit))}
+    if not said or not is_english(question):
+        return []
+    known = STOP_WORDS | FUNCTION_WORDS | ABOUT_THE_ANSWER
+    asked = dict.fromkeys(word for word in words(question) if word not in known and len(word) <= LONGEST_NAMED)
+    return [word for word in asked if stem(word) not in said][:MOST_NAMED]
 
 
 def quoted(text: str, at: int, *, most: int = QUOTE_CHARACTERS) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.domain.tokens import estimate_tokens
 from ragdrop.errors import CONTEXT_LENGTH, GenerationError
 from ragdrop.generate.abstentions import abstention
-from ragdrop.generate.answering import ReadQuestion, above, closest_passages
+from ragdrop.generate.answering import ReadQuestion, above, absent_words, closest_passages
 from ragdrop.generate.citations import AnswerReader, AskVerifier
 from ragdrop.generate.prompt import CUT, PreparedPrompt, PreparePrompt
 from ragdrop.generate.store_receipts import StoreReceipts
@@ -234,7 +234,8 @@ class Ask:
             citations=cited.citations if reason is None else [],
             claims=cited.claims if not withheld else [],
             shown=prepared.shown,
-            warnings=[*_warnings(prepared, completion), *reader.warnings, *_untrusted(cited.claims)],
+            warnings=[*_warnings(prepared, completion), *reader.warnings, *_untrusted(cited.claims)]
+            + (_advice(prepared) if reason else []),
             abstain_reason=reason,
             answers=verdict,
             closest=closest_passages(prepared.read, prepared.retrieval) if reason else [],
@@ -270,7 +271,7 @@ def _refused(prepared: PreparedPrompt) -> Answer:
 
 def _abstention(reason: AbstainReason, prepared: PreparedPrompt) -> Answer:
     closest = closest_passages(prepared.read, prepared.retrieval)
-    warnings = list(prepared.read.warnings)
+    warnings = [*prepared.read.warnings, *_advice(prepared)]
     said = abstention(reason, prepared.question)
     return Answer(said, prepared.retrieval, "", abstain_reason=reason, closest=closest, warnings=warnings)
 
@@ -286,6 +287,14 @@ def _warnings(prepared: PreparedPrompt, completion: Completion) -> list[str]:
     if completion.finish_reason == "content_filter":
         found.append("the chat service's content filter cut the answer off")
     return found
+
+
+def _advice(prepared: PreparedPrompt) -> list[str]:
+    """What may help where there is no answer: the words that no passage has, and what the prompt had no room for."""
+    absent = absent_words(prepared.question, prepared.retrieval)
+    cut = sorted({one.key.vault_path for one in prepared.shown.excluded})
+    found = [f"no passage that was found has: {', '.join(absent)}"] if absent else []
+    return found + ([f"no room in the prompt (max_context_tokens) for all of: {', '.join(cut)}"] if cut else [])
 
 
 def _untrusted(claims: Sequence[CheckedSentence]) -> list[str]:

@@ -174,7 +174,8 @@ class ClosestShape(Placed, Spanned):
     version_id: VersionId
     heading_path: HeadingPath
     quote: str = Field(description="What it says. Nothing confirms that it answers.")
-    score: float | None = Field(description="The reader's probability that it answers; null without a reader.")
+    score: float | None = Field(description="The probability that it may answer; null where no reader read it.")
+    threshold: float | None = Field(default=None, description="What the best score needs before a model is asked.")
 
 
 class UsageShape(BaseModel):
@@ -371,6 +372,7 @@ def closest_shape(passage: ClosestPassage) -> ClosestShape:
         end=passage.end,
         quote=passage.quote,
         score=passage.score,
+        threshold=passage.threshold,
     )
 
 
