@@ -93,7 +93,13 @@ class ScriptedChatModel:
         self.max_tokens: int | None = None
 
     def complete(
-        self, messages: Sequence[Message], *, max_tokens: int, deadline: Deadline, model: str | None = None
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        deadline: Deadline,
+        model: str | None = None,
+        as_json: bool = False,
     ) -> Completion:
         return self._said(messages, max_tokens, deadline, model)
 

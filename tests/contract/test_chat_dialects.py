@@ -13,11 +13,12 @@ from typing import Any
 import httpx
 import pytest
 
+from ragdrop.domain.deadlines import Deadline
 from ragdrop.errors import CONTEXT_LENGTH, GenerationError
-from ragdrop.models.chat import ROOM_TO_THINK
+from ragdrop.models.chat import ROOM_TO_THINK, OpenAiChatModel
 from ragdrop.ports.model_services import Completion
-from tests.chat_server import ChatServer, chat_server
-from tests.contract.test_chat_model import model_of, streamed, whole
+from tests.chat_server import TEXT, ChatServer, chat_server
+from tests.contract.test_chat_model import LEFT_S, MESSAGES, model_of, streamed, whole
 
 
 @pytest.fixture
@@ -41,6 +42,7 @@ NO_TEMPERATURE = {
     "param": "temperature",
     "code": "unsupported_value",
 }
+NO_JSON_OBJECT = {"error": "'response_format.type' must be 'json_schema' or 'text'"}
 EXTRA_FIELD = {"detail": [{"type": "extra_forbidden", "loc": ["body", "stream_options"], "msg": "not permitted"}]}
 
 
@@ -101,6 +103,28 @@ def test_a_field_that_is_refused_is_left_out_or_renamed_and_not_sent_again(
     assert not REFUSED_FIELDS[name].keys() & server.bodies[-1].keys()
     if "max_tokens" in REFUSED_FIELDS[name]:
         assert server.bodies[-1]["max_completion_tokens"] == ROOM_TO_THINK * 50
+
+
+def in_json(model: OpenAiChatModel) -> Completion:
+    return model.complete(MESSAGES, max_tokens=50, deadline=Deadline.after(LEFT_S), as_json=True)
+
+
+def test_a_reply_that_has_to_be_json_is_asked_for_as_json_and_no_other_one_is(server: ChatServer) -> None:
+    in_json(model_of(server))
+    whole(model_of(server))
+
+    assert server.bodies[0]["response_format"] == {"type": "json_object"}
+    assert "response_format" not in server.bodies[1]
+
+
+def test_an_endpoint_that_refuses_json_objects_is_asked_without_from_then_on(server: ChatServer) -> None:
+    server.behave("m", refuses={"response_format": refusal(NO_JSON_OBJECT)})
+    model = model_of(server)
+
+    said = [in_json(model).text, in_json(model).text]
+
+    assert said == [TEXT, TEXT]
+    assert ["response_format" in body for body in server.bodies] == [True, False, False]
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -50,7 +50,9 @@ class ProposePlan:
         lines = [ShownTable(table.path, len(table.rows), column_lines(table)) for table in shown]
         messages = self._prompter.plan(question, lines, today.isoformat())
         try:
-            reply = self._chat.complete(messages, max_tokens=PLAN_TOKENS, deadline=PLAN.of(deadline), model=model)
+            reply = self._chat.complete(
+                messages, max_tokens=PLAN_TOKENS, deadline=PLAN.of(deadline), model=model, as_json=True
+            )
             table, plan = read_proposed_plan(reply.text, shown, asked)
             return answer_of_plan(plan, table, run_plan(plan, table)), reply.call.model
         except DependencyError as exc:

@@ -35,6 +35,7 @@ _REFUSED = {
     "max_tokens": re.compile(r"max_completion_tokens"),
     "temperature": re.compile(r"temperature"),
     "stream_options": re.compile(r"stream_options"),
+    "response_format": re.compile(r"response_format|json_object"),
 }
 """What an endpoint says where it does not take a field as it is."""
 TOO_LONG = re.compile(
@@ -54,8 +55,10 @@ class ChatInOrder(ABC):
         self._models = tuple(models)
 
     @abstractmethod
-    def ask(self, name: str, messages: Sequence[Message], max_tokens: int, until: Deadline) -> Completion:
-        """The whole answer of one model."""
+    def ask(
+        self, name: str, messages: Sequence[Message], max_tokens: int, until: Deadline, *, as_json: bool
+    ) -> Completion:
+        """The whole answer of one model, *as_json* where its endpoint can see to that."""
 
     @abstractmethod
     def pieces(
@@ -67,9 +70,18 @@ class ChatInOrder(ABC):
         """
 
     def complete(
-        self, messages: Sequence[Message], *, max_tokens: int, deadline: Deadline, model: str | None = None
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        deadline: Deadline,
+        model: str | None = None,
+        as_json: bool = False,
     ) -> Completion:
-        return self._first(lambda name, until: self.ask(name, messages, max_tokens, until), deadline, model)
+        def ask(name: str, until: Deadline) -> Completion:
+            return self.ask(name, messages, max_tokens, until, as_json=as_json)
+
+        return self._first(ask, deadline, model)
 
     def stream(
         self, messages: Sequence[Message], *, max_tokens: int, deadline: Deadline, model: str | None = None
@@ -126,25 +138,27 @@ class OpenAiChatModel(ChatInOrder):
         self._known: Changes = frozenset({"max_tokens"} if thinks else ())
         self._changes: dict[str, Changes] = {}  # by model: the fields that it does not take as they are
 
-    def ask(self, name: str, messages: Sequence[Message], max_tokens: int, until: Deadline) -> Completion:
+    def ask(
+        self, name: str, messages: Sequence[Message], max_tokens: int, until: Deadline, *, as_json: bool
+    ) -> Completion:
+        more = {"response_format": {"type": "json_object"}} if as_json else {}
         while True:
             with chat_errors(until):
-                response = self._http.post(PATH, self._body(name, messages, max_tokens), until, stage=STAGE)
+                response = self._http.post(PATH, self._body(name, messages, max_tokens, **more), until, stage=STAGE)
             if response.status_code == httpx.codes.OK:
                 return _completion(response, name)
             if not self._adapts(name, response):
                 raise self._refusal(response, name)
 
-    def _body(self, name: str, messages: Sequence[Message], max_tokens: int, *, stream: bool = False) -> dict[str, Any]:
+    def _body(self, name: str, messages: Sequence[Message], max_tokens: int, **more: Any) -> dict[str, Any]:
         changes = self._changes.get(name, self._known)
         body: dict[str, Any] = {
             "model": name,
             "messages": [{"role": message.role, "content": message.content} for message in messages],
             "max_tokens": max_tokens,
             "temperature": 0,
+            **more,
         }
-        if stream:
-            body |= {"stream": True, "stream_options": {"include_usage": True}}
         if "max_tokens" in changes:
             body["max_completion_tokens"] = ROOM_TO_THINK * max_tokens
         return {field: value for field, value in body.items() if field not in changes}
@@ -163,7 +177,8 @@ class OpenAiChatModel(ChatInOrder):
     def pieces(
         self, name: str, messages: Sequence[Message], max_tokens: int, until: Deadline, deadline: Deadline
     ) -> Pieces:
-        body = self._body(name, messages, max_tokens, stream=True)
+        more: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
+        body = self._body(name, messages, max_tokens, **more)
         with chat_errors(deadline), self._http.stream(PATH, body, until, limit=deadline, stage=STAGE) as response:
             if response.status_code != httpx.codes.OK:
                 response.read()

@@ -54,8 +54,10 @@ class BedrockChatModel(ChatInOrder):
         self._openai = openai
         self._converse = converse
 
-    def ask(self, name: str, messages: Sequence[Message], max_tokens: int, until: Deadline) -> Completion:
-        return self._route(name).ask(name, messages, max_tokens, until)
+    def ask(
+        self, name: str, messages: Sequence[Message], max_tokens: int, until: Deadline, *, as_json: bool
+    ) -> Completion:
+        return self._route(name).ask(name, messages, max_tokens, until, as_json=as_json)
 
     def pieces(
         self, name: str, messages: Sequence[Message], max_tokens: int, until: Deadline, deadline: Deadline
@@ -74,7 +76,15 @@ class ConverseChatModel(ChatInOrder):
         self._http = http
         self._left_out: dict[str, frozenset[str]] = {}  # by model: what it does not take
 
-    def ask(self, name: str, messages: Sequence[Message], max_tokens: int, until: Deadline) -> Completion:
+    def ask(
+        self,
+        name: str,
+        messages: Sequence[Message],
+        max_tokens: int,
+        until: Deadline,
+        *,
+        as_json: bool,  # noqa: ARG002 - Converse has no such field
+    ) -> Completion:
         path = invoke_path(name, "converse")
         while True:
             body = converse_body(messages, max_tokens, self._left_out.get(name, frozenset()))

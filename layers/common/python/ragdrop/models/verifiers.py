@@ -194,6 +194,7 @@ class ChatVerifier:
             [Message("system", INSTRUCTIONS), Message("user", data)],
             max_tokens=100 + MAX_TOKENS_A_CLAIM * len(claims),
             deadline=deadline,
+            as_json=True,
         )
         return read_opinions(reply.text, claims)
 

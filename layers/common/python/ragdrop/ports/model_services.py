@@ -54,9 +54,18 @@ class ChatModel(Protocol):
     """
 
     def complete(
-        self, messages: Sequence[Message], *, max_tokens: int, deadline: Deadline, model: str | None = None
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        deadline: Deadline,
+        model: str | None = None,
+        as_json: bool = False,
     ) -> Completion:
-        """The whole answer, of at most *max_tokens* tokens; by *model* alone where one is named."""
+        """The whole answer, of at most *max_tokens* tokens; by *model* alone where one is named.
+
+        *as_json* asks for one JSON object, which the messages ask for too: not every endpoint can see to it.
+        """
 
     def stream(
         self, messages: Sequence[Message], *, max_tokens: int, deadline: Deadline, model: str | None = None

@@ -306,11 +306,19 @@ class GuardedChatModel:
         self._breakers = breakers
 
     def complete(
-        self, messages: Sequence[Message], *, max_tokens: int, deadline: Deadline, model: str | None = None
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        deadline: Deadline,
+        model: str | None = None,
+        as_json: bool = False,
     ) -> Completion:
         """The whole answer; raises CircuitOpenError too."""
         with self._breakers.guard(CHAT):
-            completion = self._chat.complete(messages, max_tokens=max_tokens, deadline=deadline, model=model)
+            completion = self._chat.complete(
+                messages, max_tokens=max_tokens, deadline=deadline, model=model, as_json=as_json
+            )
         note_call(completion.call)
         return completion
 

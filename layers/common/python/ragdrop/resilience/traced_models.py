@@ -94,12 +94,20 @@ class TracedChatModel:
         self._stopwatch = stopwatch
 
     def complete(
-        self, messages: Sequence[Message], *, max_tokens: int, deadline: Deadline, model: str | None = None
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        deadline: Deadline,
+        model: str | None = None,
+        as_json: bool = False,
     ) -> Completion:
         """The whole answer."""
         fields = self._fields(model, max_tokens)
         with self._tracer.span(f"chat {model or self._default}", fields, client=True, leaf=True) as note:
-            completion = self._chat.complete(messages, max_tokens=max_tokens, deadline=deadline, model=model)
+            completion = self._chat.complete(
+                messages, max_tokens=max_tokens, deadline=deadline, model=model, as_json=as_json
+            )
             note(_answered(completion))
         return completion
 
