@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
@@ -13,11 +14,13 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace, log_odds
 from ragdrop.domain.retrieval import Query
 from ragdrop.errors import EmbeddingServiceError, ReaderError
-from ragdrop.generate.answering import NOT_READ, AnswerScale, ReadQuestion
+from ragdrop.generate.answering import NOT_READ, SURE_WORTH, AnswerScale, ReadFound, ReadPassage, ReadQuestion
 from ragdrop.generate.ask import Ask
 from ragdrop.generate.verify_answer import VerifyAnswer
 from ragdrop.models.sentence_vectors import NearestSentence
+from ragdrop.ports.model_services import Reading
 from testing.memory_services import WordReader
+from tests.unit.query.test_exact import hit
 from tests.world import World
 
 if TYPE_CHECKING:
@@ -78,6 +81,17 @@ def test_where_no_passage_may_answer_the_model_is_not_asked_and_the_closest_pass
         ("valve.md", "The valve is old."),
     ]
     assert answer.closest[0].start == len("# Pump\n\n")
+
+
+def test_a_passage_that_surely_answers_counts_though_another_ranks_first() -> None:
+    def found(worth: float, *, least: float = -0.79) -> ReadFound:
+        reading = Reading(0.5, 0.5, 0.0, 0.0)
+        first = ReadPassage(hit("a.md", "It is late."), reading, found=0.0, rank=2.0, worth=-0.9)
+        return ReadFound((first, replace(first, rank=1.0, worth=worth)), least=least)
+
+    assert found(SURE_WORTH).answers
+    assert not found(SURE_WORTH - 0.1).answers
+    assert not found(SURE_WORTH, least=math.inf).answers  # a greeting
 
 
 def test_an_abstention_names_the_words_of_the_question_that_no_passage_has(reading: ReadWorld) -> None:

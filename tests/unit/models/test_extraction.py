@@ -176,6 +176,16 @@ def test_a_lead_in_is_quoted_with_the_list_that_it_announces() -> None:
     assert found == ["To open the shed without a key, do this:", "Lift the door.", "Push it.", "Turn the knob."]
 
 
+def test_a_line_that_ends_without_a_stop_is_quoted_with_the_list_below_it() -> None:
+    source = ShownSource(1, "Exercises", "", "for Jonas, from Ms. Vale\n\n1. Cat and cow\n2. Bridge, 20 seconds\n")
+
+    assert ask("Which exercises does Jonas do?", source) == [
+        "for Jonas, from Ms. Vale",
+        "Cat and cow",
+        "Bridge, 20 seconds",
+    ]
+
+
 def test_a_sentence_without_the_number_that_is_asked_for_is_quoted_with_the_next_one() -> None:
     text = "The key of the shed costs a fee. It comes to 7 EUR. The paint is green."
 

@@ -29,6 +29,7 @@ READER = "ragdrop-reader"  # as replies name it
 MOST_READ = 12  # passages of a question: some 150 ms on two cores
 MOST_COMPARED = 5  # of these the best, whose sentences are compared with the question
 MOST_SENTENCES = 16  # of each
+SURE_WORTH = 1.0  # of a passage that answers wherever it ranks; refused near and foreign questions have -0.29 at best
 MOST_WORDS_OF_A_LABEL = 2  # what is as short says nothing alone
 MOST_CLOSEST = 2
 QUOTE_CHARACTERS = 300
@@ -100,8 +101,10 @@ class ReadFound:
 
     @property
     def answers(self) -> bool:
-        """Whether a passage may answer, as far as anybody knows."""
-        return not self.passages or self.passages[0].worth >= self.least
+        """Whether the best passage may answer, or one of the next surely does, as far as anybody knows."""
+        if not self.passages or self.passages[0].worth >= self.least:
+            return True
+        return math.isfinite(self.least) and max(each.worth for each in self.passages[:MOST_COMPARED]) >= SURE_WORTH
 
     @property
     def lead(self) -> float:

@@ -411,7 +411,9 @@ def _quoted(
     quotes = [Quote(units[at], number, scores[at], block.after[at], prefix) for at in chosen]
     below = passage.below
     ends = chosen.stop == len(units) and "table" not in {block.kind, below.kind if below else None}
-    if below is not None and ends and not _says(question, [units[at] for at in chosen]):
+    announced = not wants_one and block.kind == "text" and _is_open(units[-1])
+    announced = announced and below is not None and (below.kind, below.heading) == ("list", block.heading)
+    if below is not None and ends and (announced or not _says(question, [units[at] for at in chosen])):
         also = _items(0, below) if below.kind == "list" else _completed(question, below, range(1), span)
         quotes[-1] = replace(quotes[-1], after="\n")
         quotes += [Quote(below.units[at], number, score, below.after[at], prefix) for at in also]
@@ -428,6 +430,11 @@ def _says(question: str, said: Sequence[str]) -> bool:
         return False
     kinds = ((_NUMBER_ASKED, _NUMBER_GIVEN), (_NAME_ASKED, _NAME))
     return all(any(map(given.search, said)) for asked, given in kinds if asks(question, asked))
+
+
+def _is_open(sentence: str) -> bool:
+    """Whether *sentence* ends without a stop: what stands below it belongs to it."""
+    return sentence.rstrip("*_`\"')] ")[-1:].isalnum()
 
 
 def _is_question(sentence: str) -> bool:
