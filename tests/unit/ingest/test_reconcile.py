@@ -155,6 +155,25 @@ def test_a_version_that_waits_comes_in_though_the_one_below_it_cannot_be_read(wo
     assert world.head("team/pump.md").status is Status.STAGED
 
 
+@pytest.mark.parametrize("read", ["registry", "documents"])
+def test_a_late_message_of_a_delete_leaves_a_document_that_came_back_while_it_was_read(world: World, read: str) -> None:
+    world.put("team/pump.md", "Text.")
+    world.delete("team/pump.md")
+    port = getattr(world, read)
+    head = port.head
+
+    def come_back(*args: Any, **named: Any) -> Any:
+        port.head = head
+        world.put("team/pump.md", "It is back.")
+        return head(*args, **named)
+
+    port.head = come_back
+
+    world.deliver(world.message(Change(world.key("team/pump.md").s3_key)))
+
+    assert world.texts("back") == ["It is back."]
+
+
 def test_the_same_message_takes_its_own_claim_over(world: World) -> None:
     world.put("team/pump.md", "Text.", ingest=False)
     world.embedder.fail_with = OUTAGE

@@ -92,7 +92,8 @@ class ReconcileKey:
         """
         case = _Case(key, change, delivery, tenant, deadline)
         for _ in range(MAX_STARTS):
-            current, head = self._look(key), self.registry.head(key)
+            head = self.registry.head(key)  # before the bucket: a tombstone is no answer to a version of meanwhile
+            current = self._look(key)
             if head is not None and is_older(change.sequencer, than=head.sequencer):
                 return None
             done = self._act(case, current, head)
