@@ -108,8 +108,10 @@ def test_a_code_that_no_document_holds_is_not_answered_from_a_near_one(world: Wo
 @pytest.mark.parametrize(("asked", "written"), [("QX7731", "QX-7731"), ("QX-7731", "QX7731"), ("QX-7731", "QX 7731")])
 def test_a_code_is_found_however_it_is_joined(tmp_path: Path, asked: str, written: str) -> None:
     world = bucket_world(tmp_path)
-    for number in range(60):
-        world.put(f"team/other-{number}.md", f"Pump {number} has a red code on its plate, code {number}.")
+    others = [f"team/other-{number}.md" for number in range(60)]
+    for number, path in enumerate(others):
+        world.put(path, f"Pump {number} has a red code on its plate, code {number}.", ingest=False)
+    world.changed(*others)
     world.put("team/plate.md", f"A much longer text about something else altogether, in which {written} stands.")
 
     assert [one.key.path for one in world.search(f"What is {asked}?", min_relevance=THRESHOLD).documents] == [
