@@ -96,7 +96,7 @@ MUTANTS: Sequence[Mutant] = (
         "ragdrop.query.candidates",
         "if not overtaken or not view.moved_on(overtaken, deadline):",
         "if heads is not None:",
-        first=4,
+        first=7,
     ),
     Mutant(
         "a cached answer is not checked",
