@@ -149,11 +149,15 @@ class Launcher:
 
     def _build(self) -> str:
         with exclusive(BUILD / "build.lock"):
-            models = NATIVE_MODELS if self.options.in_function else NO_MODELS
-            digest = build_digest(models=models)
-            if not is_built(digest):
-                with self.progress.step("sam build"):
-                    build(self.home, digest, models)
+            return self._build_what_changed()
+
+    def _build_what_changed(self) -> str:
+        """The digest of the build that is there now; the lock of builds must be held."""
+        models = NATIVE_MODELS if self.options.in_function else NO_MODELS
+        digest = build_digest(models=models)
+        if not is_built(digest):
+            with self.progress.step("sam build"):
+                build(self.home, digest, models)
         return digest
 
     def _deploy(
@@ -179,8 +183,10 @@ class Launcher:
         if outputs and before.get("settings") != document:
             write_settings(emulated, outputs, document)  # before new versions of functions start
         if not outputs or before.get("deployed") != digest:
-            with self.progress.step("sam deploy"), exclusive(BUILD / "build.lock"):
-                deploy(self.home, emulated, parameters, digest)
+            with exclusive(BUILD / "build.lock"):
+                self._build_what_changed()  # another launcher may have built with other models since
+                with self.progress.step("sam deploy"):
+                    deploy(self.home, emulated, parameters, digest)
             outputs = emulated.outputs()
         if fresh:
             write_settings(emulated, outputs, document)
