@@ -149,16 +149,19 @@ class Launcher:
 
     def _build(self) -> str:
         with exclusive(BUILD / "build.lock"):
-            return self._build_what_changed()
+            digest = build_digest(models=self._models)
+            self._make_build(digest)
+        return digest
 
-    def _build_what_changed(self) -> str:
-        """The digest of the build that is there now; the lock of builds must be held."""
-        models = NATIVE_MODELS if self.options.in_function else NO_MODELS
-        digest = build_digest(models=models)
+    @property
+    def _models(self) -> str:
+        return NATIVE_MODELS if self.options.in_function else NO_MODELS
+
+    def _make_build(self, digest: str) -> None:
+        """Build what has this *digest*, unless it is there; call it under the lock of builds."""
         if not is_built(digest):
             with self.progress.step("sam build"):
-                build(self.home, digest, models)
-        return digest
+                build(self.home, digest, self._models)
 
     def _deploy(
         self, built: str, endpoint_url: str, ports: Mapping[str, int], index_url: str, *, machine: str
@@ -184,7 +187,7 @@ class Launcher:
             write_settings(emulated, outputs, document)  # before new versions of functions start
         if not outputs or before.get("deployed") != digest:
             with exclusive(BUILD / "build.lock"):
-                self._build_what_changed()  # another launcher may have built with other models since
+                self._make_build(built)  # another launcher may have built with other models since
                 with self.progress.step("sam deploy"):
                     deploy(self.home, emulated, parameters, digest)
             outputs = emulated.outputs()

@@ -26,7 +26,7 @@ from ragdrop_cli.doctor import ProbeDocument
 
 RAGDROP = Path(sys.executable).parent / "ragdrop"
 FIRST_CALL_TIMEOUT_S = 60
-INGEST_TIMEOUT_S = 240  # a first message starts functions, and comes again where those of the models took too long
+INGEST_TIMEOUT_S = 90  # the first message starts the ingest function, on a machine that may be busy
 
 
 def upload_tokenizer(home: Home, emulated: Emulated, bucket: str) -> None:

@@ -24,6 +24,15 @@ def nothing_happens(*_: object) -> None:
 OUTAGE = EmbeddingServiceError("down", service="embedding")
 
 
+def begin_and_die(world: World) -> None:
+    """Put a document whose first worker claims it and is cut off: its lease stays."""
+    world.put("team/pump.md", "Text.", ingest=False)
+    world.embedder.fail_with = OUTAGE
+    world.registry.give_back = nothing_happens
+    world.changed("team/pump.md", message_id="first")
+    world.embedder.fail_with = None
+
+
 def test_a_dropped_file_is_found(world: World) -> None:
     world.put("team/pump.md", "# Pump\n\nThe pump's code is QX-5521.")
 
@@ -97,11 +106,7 @@ def test_an_older_event_that_arrives_late_changes_nothing(world: World) -> None:
 
 
 def test_a_message_leaves_a_key_alone_that_another_message_is_at_work_on(world: World) -> None:
-    world.put("team/pump.md", "Text.", ingest=False)
-    world.embedder.fail_with = OUTAGE
-    world.registry.give_back = nothing_happens  # the first worker hangs on to its lease
-    world.changed("team/pump.md", message_id="first")
-    world.embedder.fail_with = None
+    begin_and_die(world)
 
     assert world.changed("team/pump.md", message_id="second") == []
     assert world.head("team/pump.md").message_id == "first"
@@ -109,11 +114,7 @@ def test_a_message_leaves_a_key_alone_that_another_message_is_at_work_on(world: 
 
 
 def test_a_lease_that_ran_out_lets_another_message_take_over(world: World) -> None:
-    world.put("team/pump.md", "Text.", ingest=False)
-    world.embedder.fail_with = OUTAGE
-    world.registry.give_back = nothing_happens  # the first worker died
-    world.changed("team/pump.md", message_id="first")
-    world.embedder.fail_with = None
+    begin_and_die(world)
     world.now_s += LEASE_S + 1
 
     world.changed("team/pump.md", message_id="second")
@@ -122,11 +123,7 @@ def test_a_lease_that_ran_out_lets_another_message_take_over(world: World) -> No
 
 
 def test_a_version_that_waits_is_asked_for_by_who_finishes_the_one_below_it(world: World) -> None:
-    world.put("team/pump.md", "Text.", ingest=False)
-    world.embedder.fail_with = OUTAGE
-    world.registry.give_back = nothing_happens  # the first worker died
-    world.changed("team/pump.md", message_id="first")
-    world.embedder.fail_with = None
+    begin_and_die(world)
     world.now_s += LEASE_S + 1
     world.put("team/pump.md", "Other text.", {STAGE: "spring"}, ingest=False)
 
@@ -175,11 +172,7 @@ def test_a_late_message_of_a_delete_leaves_a_document_that_came_back_while_it_wa
 
 
 def test_the_same_message_takes_its_own_claim_over(world: World) -> None:
-    world.put("team/pump.md", "Text.", ingest=False)
-    world.embedder.fail_with = OUTAGE
-    world.registry.give_back = nothing_happens  # it was cut off
-    world.changed("team/pump.md", message_id="first")
-    world.embedder.fail_with = None
+    begin_and_die(world)
 
     world.changed("team/pump.md", message_id="first", receives=2)
 

@@ -259,10 +259,7 @@ class Curve:
 
     def __call__(self, score: float, *, lift: float = 0.0) -> float:
         """The relevance of a raw *score*, in [0, 1], never falling as the score rises; *lift* is added log-odds."""
-        odds = _OPERATING_ODDS + (score - self.operating_point) / self.width + lift
-        if odds < -_MAX_ODDS:
-            return 0.0
-        return 1.0 / (1.0 + math.exp(-odds)) if odds < _MAX_ODDS else 1.0
+        return probability_of(_OPERATING_ODDS + (score - self.operating_point) / self.width + lift)
 
     def score_at(self, relevance: float) -> float:
         """The raw score of a *relevance* in (0, 1).
@@ -344,6 +341,17 @@ def log_odds(share: float) -> float:
     """
     bounded = min(max(share, 1e-6), 1.0 - 1e-6)
     return math.log(bounded / (1.0 - bounded))
+
+
+def probability_of(odds: float) -> float:
+    """The probability of log-odds, which may be infinite.
+
+    >>> probability_of(0.0), probability_of(-math.inf), probability_of(1e9)
+    (0.5, 0.0, 1.0)
+    """
+    if odds < -_MAX_ODDS:
+        return 0.0
+    return 1.0 / (1.0 + math.exp(-odds)) if odds < _MAX_ODDS else 1.0
 
 
 _OPERATING_ODDS = log_odds(OPERATING_RELEVANCE)

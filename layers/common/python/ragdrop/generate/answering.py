@@ -18,7 +18,7 @@ from ragdrop.domain.chunks import Hit
 from ragdrop.domain.deadlines import READ, Deadline
 from ragdrop.domain.keys import DocumentKey
 from ragdrop.domain.languages import FUNCTION_WORDS, asks, is_english
-from ragdrop.domain.models import log_odds
+from ragdrop.domain.models import log_odds, probability_of
 from ragdrop.domain.retrieval import FoundDocument, Reranking, Retrieval
 from ragdrop.errors import DependencyError, InvalidParamsError, NotFoundError
 from ragdrop.ports.model_services import Reader, Reading
@@ -246,7 +246,7 @@ class ReadQuestion:
         """The probability that the answer of *reading* is right, by the passages that were read."""
         best = read.passages[0].reading
         odds = map(log_odds, (reading.answerable, best.answerable, best.relevance))
-        return _share(sum(map(mul, self._scale.signs, (*odds, read.lead, 1.0))))
+        return probability_of(sum(map(mul, self._scale.signs, (*odds, read.lead, 1.0))))
 
 
 def asks_something(question: str) -> bool:
@@ -266,8 +266,8 @@ def closest_passages(read: ReadFound, retrieval: Retrieval) -> list[ClosestPassa
     Without a reading they are those that the search ranked first.
     """
     passages: Iterable[tuple[Hit, Reading | None]] = [(each.hit, each.reading) for each in read.passages]
-    worth = {each.hit.chunk_id: _share(each.worth) for each in read.passages}
-    least = _share(read.least) if worth else None
+    worth = {each.hit.chunk_id: probability_of(each.worth) for each in read.passages}
+    least = probability_of(read.least) if worth else None
     chosen: dict[DocumentKey, ClosestPassage] = {}
     for hit, reading in passages or ((hit, None) for hit, _ in _passages(retrieval)):
         if hit.key not in chosen and len(chosen) < MOST_CLOSEST:
@@ -278,11 +278,6 @@ def closest_passages(read: ReadFound, retrieval: Retrieval) -> list[ClosestPassa
             quote, score = hit.chunk.text[start:end], worth.get(hit.chunk_id)
             chosen[hit.key] = ClosestPassage(hit, first + start, first + end, quote, score, least)
     return list(chosen.values())
-
-
-def _share(odds: float) -> float:
-    """The probability of log odds."""
-    return 1.0 / (1.0 + math.exp(-odds))
 
 
 def absent_words(question: str, retrieval: Retrieval) -> list[str]:
