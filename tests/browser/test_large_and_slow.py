@@ -215,7 +215,9 @@ def test_a_text_in_which_every_line_changed_is_compared_in_parts(world: World, o
 
 def test_ten_thousand_files_are_queued_without_a_freeze(open_page: Opener) -> None:
     page = open_page("#/documents")
+    page.set_default_timeout(PATIENCE_MS)
     page.locator("[data-drop-zone]").wait_for()
+    page.wait_for_load_state("networkidle")  # before the drop: the network is never idle while an upload waits
     page.route("**/documents/**", lambda route: None if route.request.method == "PUT" else route.continue_())
     page.evaluate(DRAGGED, DOCUMENTS)
     longest = [tasks_of(page, lambda: page.evaluate(DROP)) for _ in range(TRIES)]
