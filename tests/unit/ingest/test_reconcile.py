@@ -315,14 +315,17 @@ def test_the_counters_of_the_tenant_follow_what_is_live(world: World) -> None:
     assert (tenant.documents, tenant.chunks, tenant.vaults) == (1, 1, ("team",))
 
 
-def test_a_vault_is_known_before_its_first_document_answers(world: World) -> None:
-    activate, known = world.registry.activate, []
+@pytest.mark.parametrize(("stage", "step"), [(None, "activate"), ("autumn", "put_in_stage")])
+def test_a_vault_is_known_before_its_first_document_answers_or_waits(
+    world: World, stage: str | None, step: str
+) -> None:
+    write, known = getattr(world.registry, step), []
 
     def seen(*given: Any) -> Any:
         known.append(world.registry.tenant("acme").vaults)
-        return activate(*given)
+        return write(*given)
 
-    world.registry.activate = seen
-    world.put("team/a.md", "The pump is red.")
+    setattr(world.registry, step, seen)
+    world.put("team/a.md", "The pump is red.", {STAGE: stage} if stage else None)
 
     assert known == [("team",)]

@@ -57,12 +57,12 @@ class ActivateRevisions:
         tenant = self.directory.tenant(written.key.tenant) or written.tenant
         if tenant.targets != written.targets:  # before it answers or waits: this worker may be cut off behind that
             self.index_revision.catch_up(written.detail, tenant, deadline)
+        vault = written.key.vault
+        if vault not in tenant.vaults and not written.key.is_settings:  # before as well: past and stages are read by it
+            self.registry.add_to_tenant(tenant.name, vault=vault, documents=0, chunks=0)
         if written.detail.stage is not None:
             self._let_wait(written, deadline)
             return
-        vault = written.key.vault
-        if vault not in tenant.vaults and not written.key.is_settings:  # before as well: its past is read by it
-            self.registry.add_to_tenant(tenant.name, vault=vault, documents=0, chunks=0)
         before = self.registry.activate(written.detail, self.clock())
         if before is not None:
             self.metrics.put({"IndexedDocuments": 1})
