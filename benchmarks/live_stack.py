@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -102,7 +103,7 @@ def _ticks() -> tuple[int, int]:
 
 
 def usages(roots: Mapping[str, int]) -> dict[int, ProcessUsage]:
-    """Every process of *roots* and below, with its role: the root's, or `function: its name`."""
+    """Every process of *roots* and below, with its role: the root's, or `query function` and the like."""
     parents = {int(path.name): _stat(path) for path in Path("/proc").iterdir() if path.name.isdigit()}
     found: dict[int, ProcessUsage] = {}
     for role, root in roots.items():
@@ -132,8 +133,18 @@ def _role(pid: int, role: str) -> str:
     with suppress(OSError):
         for variable in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
             if variable.startswith(FUNCTION):
-                return f"function: {variable.removeprefix(FUNCTION).decode()}"
+                return role_of_function(variable.removeprefix(FUNCTION).decode())
     return role
+
+
+def role_of_function(name: str) -> str:
+    """Which of ragdrop's functions has this *name*, whether the template or the emulator gave it.
+
+    >>> role_of_function("ragdrop-IngestFunction-AF8AF93E1948E"), role_of_function("ragdrop-query")
+    ('ingest function', 'query function')
+    """
+    part = re.search(r"(query|ingest|generate|mcp|sweep|models)(?=function|$)", name, re.IGNORECASE)
+    return f"{part[0].lower()} function" if part else f"function {name}"
 
 
 @dataclass(frozen=True)

@@ -205,12 +205,8 @@ def _three(found: Mapping[str, Any], prefix: str) -> str:
 
 
 def _cpu(spent: Mapping[str, float]) -> str:
-    parts: dict[str, float] = {}
-    for role, milliseconds in spent.items():
-        name = re.sub(r"function: .*?(Query|Ingest|Generate|Mcp|Sweep)Function.*", r"\1 function", role)
-        parts[name] = parts.get(name, 0.0) + milliseconds
-    most = sorted(parts.items(), key=lambda each: -each[1])
-    return ", ".join(f"{name.lower()} {spent:.0f}" for name, spent in most if spent >= LEAST_MS)
+    most = sorted(spent.items(), key=lambda each: -each[1])
+    return ", ".join(f"{role} {milliseconds:.0f}" for role, milliseconds in most if milliseconds >= LEAST_MS)
 
 
 def keep(benchmark: str, found: Mapping[str, Any]) -> None:
@@ -353,10 +349,10 @@ def _cpu_of_roles(watch: Watch, measured: Sequence[Sample]) -> dict[str, float]:
 def _memory(watch: Watch, samples: Sequence[Sample]) -> dict[str, Any]:
     """Mean megabytes of a query function's process over the requests so far, and its growth over the later half."""
     at = sorted(each["at_s"] for each in samples)
-    series: list[tuple[int, float]] = []
-    for role in {each.role for _, usages in watch.seen for each in usages.values() if "Query" in each.role}:
-        for seen_s, megabytes, processes in watch.memory(role):
-            series.append((sum(each <= seen_s for each in at), megabytes / processes))
+    series = [
+        (sum(each <= seen_s for each in at), megabytes / processes)
+        for seen_s, megabytes, processes in watch.memory("query function")
+    ]
     later = [(asked, mb) for asked, mb in series if asked >= len(at) / 2]
     return {"memory": series, "all_requests": len(at), "growth_mb": growth(later), "memory_mb": series[-1][1]}
 

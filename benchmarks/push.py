@@ -56,19 +56,14 @@ def push_table(results: Mapping[str, Any]) -> str:
     rows += [row(f"{what}, s", lambda each, stage=stage: each[stage]) for stage, what in STAGES.items()]
     rows.append(row("the embedding alone, s", lambda each: each["alone_s"]))
     for role in _roles(first["cpu_s"]):
-        rows.append(row(f"processor time: {role}, s", lambda each, role=role: _of_role(each["cpu_s"], role)))
+        rows.append(row(f"processor time: {role}, s", lambda each, role=role: each["cpu_s"].get(role, 0.0)))
     note = f"{results['files']} files, {results['chunks']} chunks; medians of {len(later)} later pushes."
     return shown([{"columns": ("what", "goal", "first push after `make up`", "later"), "rows": rows, "note": note}])
 
 
 def _roles(spent: Mapping[str, float]) -> list[str]:
-    """What took more than a tenth of a second; functions without the suffix of their deployment."""
-    names = dict.fromkeys(role.rpartition("-")[0] if role.startswith("function") else role for role in spent)
-    return sorted((name for name in names if _of_role(spent, name) > 0.1), key=lambda name: -_of_role(spent, name))
-
-
-def _of_role(spent: Mapping[str, float], name: str) -> float:
-    return sum(seconds for role, seconds in spent.items() if role == name or role.startswith(f"{name}-"))
+    """What took more than a tenth of a second."""
+    return sorted((role for role, seconds in spent.items() if seconds > 0.1), key=lambda role: -spent[role])
 
 
 def main() -> int:
