@@ -10,7 +10,6 @@ in a vault.
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -52,7 +51,7 @@ class AnsweringStack:
 
     def ask(self, text: str, vault: str, *, counts: bool) -> None:
         began, used = time.perf_counter(), self._processor_s()
-        self._app.generate.ask(Question(Query(text, vaults=[vault])), Caller(TENANT, "admin"), soon())
+        self._app.generate.ask(Question(Query(text, vaults=(vault,))), Caller(TENANT, "admin"), soon())
         if counts:
             self.wall_ms.append((time.perf_counter() - began) * 1_000)
             self.processor_ms.append((self._processor_s() - used) * 1_000)
@@ -115,4 +114,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

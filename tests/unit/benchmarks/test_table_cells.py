@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from benchmarks.tables import files_of
-from ragdrop.tables import TableAnswer, answer, tables_of
+from ragdrop.tables.answer_tables import TableAnswer
+from ragdrop.tables.answer_tables import answer_from_tables as answer
+from ragdrop.tables.typed import tables_of
 from readers import read
 from tests.table_set import truth
 

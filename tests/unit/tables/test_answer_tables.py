@@ -7,8 +7,9 @@ from decimal import Decimal
 
 import pytest
 
-from ragdrop.tables import TypedTable, answer, tables_of
+from ragdrop.tables.answer_tables import answer_from_tables as answer
 from ragdrop.tables.text_tables import tables_in_text
+from ragdrop.tables.typed import TypedTable, tables_of
 from readers.formats import read_here
 
 TODAY = date(2026, 11, 26)

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from ragdrop.tables import answer
+from ragdrop.tables.answer_tables import answer_from_tables as answer
 from ragdrop.tables.text_tables import tables_in_text
 
 TODAY = date(2026, 11, 26)

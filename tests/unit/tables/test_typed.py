@@ -9,7 +9,8 @@ from decimal import Decimal
 import openpyxl
 import pytest
 
-from ragdrop.tables import TypedTable, answer, tables_of
+from ragdrop.tables.answer_tables import answer_from_tables as answer
+from ragdrop.tables.typed import TypedTable, tables_of
 from readers.formats import read_here
 from readers.read_errors import UnsafeFileError
 

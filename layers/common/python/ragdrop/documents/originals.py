@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from ragdrop.documents.service import DocumentService, not_found
@@ -17,7 +18,9 @@ from ragdrop.ingest.revision_store import StoredRevision
 from ragdrop.ports.object_store import ObjectStore
 from ragdrop.ports.reading import DrawnPage, PageDrawer
 from ragdrop.tables.cell_values import split_row
-from ragdrop.tables.typed import TypedTable
+
+if TYPE_CHECKING:
+    from ragdrop.tables.typed import TypedTable
 
 MAX_CELLS = 5_000  # of one response
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

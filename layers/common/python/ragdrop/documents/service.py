@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragdrop.documents.check_links import CheckLinks
 from ragdrop.domain.access import speaks_of_access
@@ -32,10 +32,12 @@ from ragdrop.ports.object_store import NO_PRECONDITION, ObjectStore, Preconditio
 from ragdrop.ports.registry import Checkpoint, Claim, Registry
 from ragdrop.ports.shared_state import StoredReplies
 from ragdrop.ports.telemetry import DocumentUsage, Telemetry
-from ragdrop.tables.typed import TypedTable
 from ragdrop.tenants.limits import DailyBudget
 from ragdrop.tenants.permissions import Permissions, reader_of
 from ragdrop.tenants.settings_in_force import chunking_in_force
+
+if TYPE_CHECKING:
+    from ragdrop.tables.typed import TypedTable  # each process that starts would read the words of tables
 
 FORM_EXPIRES_S = 900
 MAX_BODY_BYTES = 4 * 1024 * 1024  # Lambda takes 6 MB with base64 included
@@ -48,9 +50,8 @@ MAX_FILTERED = 100  # documents whose details are read for one page
 class KnownDocument:
     """What is known of a document.  `status` may be `pending` though the head is not: see `DocumentService.record`.
 
-    `checkpoint` says how far a large revision is that is being written.
-    `usage` is None where it cannot be known.  `access` are lists of groups, of each of which a reader needs one, with
-    what says so; None for a caller who is no admin.
+    `checkpoint` says how far a large revision is that is being written; `usage` is None where it cannot be known.
+    `access` are lists of groups, of each of which a reader needs one, with what says so; None for one who is no admin.
     """
 
     head: Head

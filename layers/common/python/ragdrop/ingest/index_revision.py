@@ -19,7 +19,6 @@ from ragdrop.ingest.write_chunks import CopyRevision, Cut, Known, Unfinished, Wr
 from ragdrop.ports.object_store import ObjectStore, StoredObject
 from ragdrop.ports.reading import Parser
 from ragdrop.ports.registry import Checkpoint, Registry
-from ragdrop.tables.typed import tables_of
 from ragdrop.tenants.settings_in_force import categories_in_force, mentions_in_force
 from readers.parsed import MAX_SHOWN_CHARACTERS, ParsedDocument, WrittenLink
 
@@ -106,6 +105,8 @@ class IndexRevision:
             return None
         document, detail = parsed
         version_id = stored.version_id
+        from ragdrop.tables.typed import tables_of  # the sweep needs none
+
         saved = self.revisions.write_text(claimed.key, claimed.revision, document, version_id=version_id)
         self.revisions.write_tables(saved, tables_of(document, claimed.key.path))
         sources = self.known_vectors.sources(saved, claimed.live_revision)

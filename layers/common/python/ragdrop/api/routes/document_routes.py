@@ -55,7 +55,6 @@ from ragdrop.domain.tenants import Caller
 from ragdrop.errors import ForbiddenError, InvalidParamsError, did_you_mean
 from ragdrop.ingest.index_revision import MAX_OBJECT_BYTES
 from ragdrop.past.record import DocumentHistory
-from ragdrop.tables.answer_tables import answer_from_tables
 
 ATTRIBUTE = "attributes."
 FORM = "application/x-www-form-urlencoded"
@@ -212,6 +211,8 @@ def _add_originals(
 
         With `range` the cells of that table's `rows`, by their numbers in the sheet; at most 5,000 cells.
         """
+        from ragdrop.tables.answer_tables import answer_from_tables  # no other route needs it
+
         _only(request, {"query", "range", "rows"})
         key = DocumentKey.checked(who.tenant, vault, path)
         tables = keep().tables(who, key)
