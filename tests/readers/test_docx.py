@@ -238,6 +238,7 @@ def test_a_field_that_never_ends_costs_no_text() -> None:
         ('<w:r><w:sym w:font="Arial" w:char="2192"/></w:r>', "→"),
         (run("\uf06dm", '<w:rFonts w:ascii="Symbol"/>'), "μm"),
         (f"{BOX}{CLOSE}{run(' paid')}", "☒ paid"),
+        (f"{BOX}<w:r><w:instrText> FORMCHECKBOX </w:instrText></w:r>{BETWEEN}{CLOSE}{run(' paid')}", "☒ paid"),
         (f'<w:hyperlink r:id="none" {LINKED}>{run("a link to nothing")}</w:hyperlink>', "a link to nothing"),
     ],
 )

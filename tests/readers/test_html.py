@@ -215,3 +215,48 @@ def test_hidden_parts_of_a_page_are_named() -> None:
 
     assert document.text == "Seen\n"
     assert document.warnings == ("1 hidden parts of the page are left out",)
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        (
+            "<h2><button class='toggle'>Who may moor here?</button></h2><div>Members.</div>",
+            "## Who may moor here?\n\nMembers.",
+        ),
+        ("<button aria-expanded='false'>Fees</button><div>4 crowns</div>", "Fees\n\n4 crowns"),
+        ("<button>Is it open?</button><div>From May</div>", "Is it open?\n\nFrom May"),
+        ("<button>Copy</button><div>From May</div>", "From May"),
+        ("<p>Area <script type='math/tex'>a^2</script> m", "Area a^2 m"),
+        ("<p><span class='MathJax'>a²</span><script type='math/tex' id='MathJax-Element-1'>a^2</script> m", "a² m"),
+    ],
+)
+def test_text_in_elements_that_are_mostly_controls_or_scripts_is_read(body: str, shown: str) -> None:
+    assert lines(body) == shown
+
+
+def test_empty_elements_of_xhtml_end_where_they_begin() -> None:
+    head = "<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'><head><title/><script src='a.js'/></head>"
+
+    assert parse(f"{head}<body><p><a id='p1'/>It leaks.<br/>Badly.</p></body></html>", "a.xhtml").text == (
+        "It leaks.\nBadly.\n"
+    )
+
+
+def test_what_xml_quotes_is_text() -> None:
+    macro = "<ac:structured-macro><ac:plain-text-body><![CDATA[if a < b:\n    stop()]]></ac:plain-text-body>"
+
+    assert lines(f"{macro}</ac:structured-macro><p>End") == "```\nif a < b:\n    stop()\n```\n\nEnd"
+
+
+@pytest.mark.parametrize("heading", ["<h1></h1>", "<h1><img alt='ACME'></h1>"])
+def test_a_first_heading_without_words_does_not_replace_the_title(heading: str) -> None:
+    document = parse(f"<html><head><title>Valves</title></head><body>{heading}<p>x</body></html>", "a.html")
+
+    assert document.headings[0].text == "Valves"
+
+
+def test_a_table_in_a_frame_of_one_cell_keeps_its_rows() -> None:
+    inner = "<table><tr><td>part<td>code<tr><td>seal<td>7</table>"
+
+    assert lines(f"<table><tr><td>Parts{inner}</table>") == "Parts\n\n| part | code |\n| --- | --- |\n| seal | 7 |"

@@ -1,5 +1,6 @@
 """HTML by selectolax: text, headings, lists, tables and links, without scripts, menus and hidden parts."""
 
+import html
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ _INLINE = _tags(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label link map mark meta meter nobr output"
     " picture progress q rb rt rtc ruby s samp slot small source span strike strong sub sup time tt u var"
 )
+_HEADINGS = _tags("h1 h2 h3 h4 h5 h6")
 _REPLACED = _tags("br img area input svg math wbr")  # what is shown is no text of theirs
 _HIDDEN = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _STRUCK = re.compile(r"text-decoration(?:-line)?\s*:[^;]*line-through", re.IGNORECASE)
@@ -47,6 +49,10 @@ _NOTE = re.compile(r"note|\bfn|\bref|cite|citation", re.IGNORECASE)
 _MARK = re.compile(r"[\[(]?(?:[0-9]{1,4}|[a-z]|[ivx]{1,5}|[*†‡§¶]{1,3})[\])]?", re.IGNORECASE)
 _GROUPS = {"thead": 0, "tbody": 1, "tfoot": 2}
 _INVISIBLE = dict.fromkeys(range(0x2061, 0x2065))  # function application, times, separator, plus
+_XHTML = re.compile(r"\A\s*<\?xml\b|<html\b[^>]{0,500}\bxmlns\b|<ac:", re.IGNORECASE)
+_CLOSED = re.compile(  # an element without content that HTML would leave open
+    r"<((?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)[a-zA-Z][\w:.-]{0,60})(\s[^<>]{0,2000})?/>"
+)
 _LIST_STYLE = re.compile(r"list-style(?:-type)?\s*:[^;]*?\b((?:lower|upper)-(?:alpha|latin|roman)|none)", re.IGNORECASE)
 _LIST_STYLES = {"lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A", "upper-latin": "A"}
 _LIST_STYLES |= {"lower-roman": "i", "upper-roman": "I", "none": ""}
@@ -60,10 +66,10 @@ def read_html(body: bytes) -> ParsedDocument:
 
 def read_markup(text: str, media_type: str, warnings: tuple[str, ...] = ()) -> ParsedDocument:
     """Read decoded HTML."""
-    tree = LexborHTMLParser(text)
+    tree = LexborHTMLParser(_as_html(text) if _XHTML.search(text[:100_000]) else text)
     page = _Page(_classes("".join(style.text(deep=True) for style in tree.css("style"))))
     title = tree.css_first("head > title")
-    if title is not None and tree.css_first("h1") is None:
+    if title is not None and not any(one_line(each.text() or "") for each in tree.css("h1")):
         page.writer.heading(1, title.text())
     if tree.body is not None:
         page.walk(tree.body, 0)
@@ -71,6 +77,14 @@ def read_markup(text: str, media_type: str, warnings: tuple[str, ...] = ()) -> P
     if page.hidden:
         warnings = (*warnings, f"{page.hidden} hidden parts of the page are left out")
     return page.writer.document(media_type, links=page.links, warnings=warnings)
+
+
+def _as_html(text: str) -> str:
+    """XHTML, or Confluence's own XML, in the notation of HTML: elements are closed, quoted text is escaped."""
+    before, *quoted = text.split("<![CDATA[")
+    parts = [each.partition("]]>") for each in quoted]
+    text = before + "".join(html.escape(inner, quote=False) + after for inner, _, after in parts)
+    return _CLOSED.sub(r"<\1\2></\1>", text)
 
 
 @dataclass(slots=True)
@@ -116,9 +130,11 @@ class _Page:
         if tag == "-text":
             self._text(node.text_content or "")
             return
-        if tag in _SKIPPED or tag.startswith(("-", "!")):
-            return
         attributes = node.attributes or {}
+        if tag == "script" and "id" not in attributes and (attributes.get("type") or "").startswith("math/tex"):
+            self._text(node.text() or "")
+        if (tag in _SKIPPED and not _is_question(node, tag, attributes)) or tag.startswith(("-", "!")):
+            return
         style = self._style(attributes)
         if self._hides(node):
             return
@@ -209,9 +225,9 @@ class _Page:
             self._item(node, attributes, depth)
         elif self._flat:
             self.walk(node, depth + 1)
-        elif re.fullmatch("h[1-6]", tag):
+        elif tag in _HEADINGS:
             self.writer.heading(int(tag[1]), self._inside(node, depth))
-        elif tag in {"pre", "listing", "xmp"}:
+        elif tag in {"pre", "listing", "xmp", "ac:plain-text-body"}:
             self._is_raw = True
             text = self._inside(node, depth).strip("\n")
             self._is_raw = False
@@ -242,7 +258,7 @@ class _Page:
         cells = [cell for _, rows in sections for row in rows for cell in _cells(row)]
         longest = max((len(cell.text(deep=True)) for cell in cells), default=0)
         if not any(cell.tag == "th" for cell in cells):
-            if node.css_first("table table, h1, h2, h3") is not None:
+            if any(cell.css_first("table, h1, h2, h3") is not None for cell in cells):
                 return False
             longest *= 4 if node.css_first("li, pre") is not None else 1  # the columns of a page have lists, too
         if longest > MAX_CELL_CHARACTERS:
@@ -359,6 +375,15 @@ class _Page:
 def _refuse_deeper(depth: int) -> None:
     if depth > MAX_DEPTH:
         raise UnsafeFileError(f"the page is nested deeper than {MAX_DEPTH} elements", limit_depth=MAX_DEPTH)
+
+
+def _is_question(node: LexborNode, tag: str, attributes: Mapping[str, str | None]) -> bool:
+    """Whether a button is the heading of text that it opens."""
+    if tag != "button" or "aria-haspopup" in attributes:
+        return False
+    opens = "aria-expanded" in attributes or "aria-controls" in attributes
+    within = node.parent.tag if node.parent is not None else ""
+    return opens or within in {*_HEADINGS, "dt", "summary"} or (node.text(deep=True) or "").strip().endswith("?")
 
 
 def _classes(css: str) -> dict[str, str]:

@@ -391,7 +391,7 @@ def _drop_instructions(root: Element) -> None:
                     instructions -= 1
                 if kind == "separate":
                     begun.append(None)
-            elif instructions and local(node) not in _OF_FIELDS:
+            elif instructions and (local(node) not in _OF_FIELDS or "FORMCHECKBOX" in (node.text or "")):
                 inside.append((run, node))
 
 
