@@ -207,3 +207,73 @@ def test_a_field_with_an_odd_name_ends_no_head(field: bytes) -> None:
     document = parse((MAIL % (b"a@example.org", b"Test", extra)).replace(b"shut", b"gr=C3=BCn"), "mails/1")
 
     assert document.text == "# Test\n\nFrom: a@example.org\nTo: bob@example.org\n\nThe gate is grün.\n"
+
+
+def of_parts(kind: str, *parts: str) -> str:
+    """The text of a mail whose parts these are, each with its own headers, without the mail's headers."""
+    head = f"From: a@example.org\nSubject: Hall\nMIME-Version: 1.0\nContent-Type: multipart/{kind}; boundary=b\n\n"
+    document = parse(head + "".join(f"--b\n{part}\n" for part in parts) + "--b--\n")
+    assert not document.warnings
+    return document.text.removeprefix("# Hall\n\nFrom: a@example.org\n\n")
+
+
+def part(kind: str, text: str) -> str:
+    return f"Content-Type: {kind}\n\n{text}"
+
+
+PLAIN, PAGE = part("text/plain", "It leaks."), part("text/html", "<p>It leaks.</p>")
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        (
+            (part("text/html", "<p>The gate is shut.</p>"), part("text/plain", "Sent to all.")),
+            "The gate is shut.\n\nSent to all.\n",
+        ),
+        ((PLAIN, part("text/html", "<p>So is the gate.</p>")), "It leaks.\n\nSo is the gate.\n"),
+        ((part("text/html", "<p>A"), part("text/html", "<p>B")), "A\n\nB\n"),
+        ((PLAIN, PAGE), "It leaks.\n"),
+    ],
+)
+def test_parts_that_are_no_alternatives_are_all_read_once(parts: tuple[str, ...], text: str) -> None:
+    assert of_parts("mixed", *parts) == text
+
+
+def test_what_is_attached_in_another_alternative_is_read() -> None:
+    attached = "Content-Type: text/csv\nContent-Disposition: attachment; filename=a.csv\n\npart,code\nseal,7\n"
+    mixed = f"Content-Type: multipart/mixed; boundary=c\n\n--c\n{PAGE}\n--c\n{attached}--c--"
+
+    text = of_parts("alternative", PLAIN, mixed)
+
+    assert "| seal | 7 |" in text
+    assert text.count("It leaks") == 1
+
+
+def test_an_invitation_is_read_with_its_text() -> None:
+    event = "BEGIN:VEVENT\nSUMMARY:Pump\\, no\n rth\nDTSTART:20260501T090000Z\nEND:VEVENT"
+
+    for alternatives in ((PLAIN, PAGE), (PAGE,)):
+        text = of_parts("alternative", *alternatives, part("text/calendar; method=REQUEST", event))
+        assert "It leaks." in text
+        assert "SUMMARY:Pump, north\nDTSTART:20260501T090000Z" in text
+
+
+def test_a_plain_text_that_only_stands_for_the_page_is_not_read_instead_of_it() -> None:
+    page = part(
+        "text/html", "<p>The gate of the hall is shut from May on.<p>" + "Ask Bob. " * 12 + "Its lock is 7.</p>"
+    )
+
+    assert "Its lock is 7" in of_parts("alternative", part("text/plain", "Read this mail as HTML."), page)
+
+
+def test_the_report_of_a_mail_that_was_not_delivered_is_read() -> None:
+    status = part("message/delivery-status", "Reporting-MTA: dns; x\n\nFinal-Recipient: rfc822; bo@example.org\n")
+
+    assert "Final-Recipient: rfc822; bo@example.org" in of_parts("report", PLAIN, status)
+
+
+def test_a_mail_that_begins_with_what_somebody_wrote_has_text() -> None:
+    text = "On 1 May 2026 the inspector wrote:\nThe hall is safe.\nSo we open the gate.\n"
+
+    assert "Quoted history" not in parse(office_files.mail(text)).text

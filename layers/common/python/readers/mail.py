@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.errors
+import html
 import re
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -10,7 +11,6 @@ from dataclasses import dataclass
 from email import message_from_bytes
 from email.message import Message
 from pathlib import PurePosixPath
-from typing import Any
 
 from readers.content import kind_of
 from readers.formats import EML, MBOX, binary_format, read_here
@@ -180,7 +180,7 @@ def split_history(text: str) -> tuple[str, str]:
     if found:
         quoted = [line for line in text[found.end() :].split("\n") if line.strip()]
         marked = sum(line.lstrip().startswith(">") for line in quoted)
-        if marked == 0 or marked >= MIN_QUOTED_SHARE * len(quoted):
+        if marked >= MIN_QUOTED_SHARE * len(quoted) or (marked == 0 and text[: found.start()].strip()):
             return text[: found.start()], text[found.start() :]
     lines = text.split("\n")
     at = len(lines)
@@ -210,6 +210,10 @@ _BETWEEN = re.compile(  # a line with an address or a full date, and then fields
     rb"(?:\A|(?<=\n))From (?=[^\n]{0,500}(?:@|\d:\d\d[^\n]{0,20}\d{4}))[^\n]{0,500}\n"
     rb"(?=(?:[^\n]+\n){0,20}?" + KNOWN_FIELD + rb")"
 )
+STUB_WORDS = 20  # a plain text of fewer only says that there is a page, if that has so many more
+_MARKED = b"\xef\xbb\xbf"  # says that what follows is UTF-8
+_UNFOLDED = re.compile(r"\n[ \t]")  # how calendars break lines
+_WORD = re.compile(r"\w+")
 _BOUNDARY = re.compile(rb"\bboundary\s*=", re.IGNORECASE)
 _BROKEN = (ValueError, LookupError, TypeError, AttributeError, AssertionError, email.errors.MessageError)
 
@@ -267,7 +271,7 @@ def _parsed(body: bytes) -> Message:
 def _mail_of(message: Message) -> Mail:
     found = _Parts()
     found.walk(message, 0)
-    if found.encrypted and not (found.plain or found.html):
+    if found.encrypted and not found.texts:
         raise EncryptedFileError("the mail is encrypted; save it decrypted, or forward it without encryption")
     return found.mail(message)
 
@@ -276,8 +280,7 @@ class _Parts:
     """Sorts the parts of a message: text, pages, attachments."""
 
     def __init__(self, seen: int = 0) -> None:
-        self.plain: list[str] = []
-        self.html: list[bytes] = []
+        self.texts: list[tuple[bool, str]] = []  # each with whether it is HTML
         self.attachments: list[Attachment] = []
         self.pictures = 0
         self.encrypted = False
@@ -300,8 +303,11 @@ class _Parts:
             self.encrypted = True
         elif kind == "message/rfc822" and isinstance(payload, list) and payload and isinstance(payload[0], Message):
             self._attached_mail(payload[0], depth)
+        elif kind == "message/delivery-status" and isinstance(payload, list):
+            blocks = ("\n".join(f"{name}: {value}" for name, value in each.items()) for each in payload)
+            self.texts.append((False, clean("\n\n".join(blocks))))
         elif isinstance(payload, list):
-            for each in _of_alternatives(kind, payload):
+            for each in self._alternatives(payload) if kind == "multipart/alternative" else payload:
                 self.walk(each, depth + 1)
         else:
             self._leaf(part, kind)
@@ -321,16 +327,39 @@ class _Parts:
         date = date_of(written)
         if written and date is None:
             self._notes.append(f"the date of the mail, {written[:80]!r}, cannot be read and is left out")
+        page = "\n".join(text for is_page, text in self.texts if is_page)
+        plain = "\n\n".join(text for is_page, text in self.texts if not is_page)
+        if page and plain.strip():  # not alternatives: what only the plain text says stands in its place on the page
+            said = set(_WORD.findall(_shown(page)))
+            whole = (
+                text if is_page else "<p>" + html.escape(text).replace("\n\n", "<p>").replace("\n", "<br>")
+                for is_page, text in self.texts
+                if is_page or not said.issuperset(_WORD.findall(text))
+            )
+            page, plain = "\n".join(whole), ""
         return Mail(
             self._header(message, "Subject"),
             shown,
-            "\n\n".join(self.plain),
-            b"\n".join(self.html),
+            plain,
+            _MARKED + page.encode() if page else b"",
             tuple(self.attachments),
             date,
             self.pictures,
             tuple(self._warnings()),
         )
+
+    def _alternatives(self, parts: list[Message]) -> list[Message]:
+        """The plain text, or the last form if that says far more, and what is attached to the others."""
+        plain = [part for part in parts if part.get_content_type() == "text/plain" and str(part.get_payload()).strip()]
+        last = [part for part in parts if part.get_content_type() != "text/calendar"][-1:] or parts[-1:]
+        chosen = plain[:1] or last
+        words = len(self._body(chosen[0]).split())
+        if plain and words < STUB_WORDS:
+            pages = [each for each in last[0].walk() if each.get_content_type() == "text/html"]
+            page = b"".join(map(self._body, pages[:1])).decode("utf-8", "replace")
+            chosen = last if len(_shown(page).split()) > words + STUB_WORDS else chosen
+        others = (leaf for part in parts if part not in chosen for leaf in part.walk())
+        return [*chosen, *filter(_attaches, others)]
 
     def _leaf(self, part: Message, kind: str) -> None:
         body = self._body(part)
@@ -340,13 +369,17 @@ class _Parts:
         attached = part.get_content_disposition() == "attachment" or (name and not kind.startswith("text/"))
         if attached and (name or not kind.startswith("image/")):
             if kind.startswith("text/") and charset and binary_format(body, name) is None and not looks_binary(body):
-                body = b"\xef\xbb\xbf" + self._decoded(body, charset, declared=True).encode()
+                body = _MARKED + self._decoded(body, charset, declared=True).encode()
             self.attachments.append(Attachment(name or kind.replace("/", "."), body))
             return
         if kind == "text/html":
-            self.html.append(b"\xef\xbb\xbf" + self._decoded(body, charset, declared=True).encode())
+            self.texts.append((True, self._decoded(body, charset, declared=True)))
+        elif kind == "text/calendar":
+            self.texts.append(
+                (False, _UNFOLDED.sub("", self._decoded(body, charset)).replace("\\,", ",").replace("\\n", "\n"))
+            )
         elif kind.startswith("text/") or kind == "message/delivery-status":
-            self.plain.append(self._decoded(body, charset))
+            self.texts.append((False, self._decoded(body, charset)))
         elif kind.startswith("image/"):
             self.pictures += 1
         else:
@@ -380,9 +413,16 @@ class _Parts:
             yield "an encrypted part of the mail is left out"
 
 
-def _of_alternatives(kind: str, parts: list[Any]) -> list[Any]:
-    """Of alternatives the plain text, else the last; all parts of anything else."""
-    if kind != "multipart/alternative":
-        return parts
-    plain = [part for part in parts if part.get_content_type() == "text/plain" and str(part.get_payload()).strip()]
-    return plain[:1] or parts[-1:]
+def _attaches(part: Message) -> bool:
+    """Whether a part of an alternative is more than another form of the same text."""
+    kind = part.get_content_type()
+    attached = part.get_content_disposition() == "attachment" and not part.is_multipart()
+    return attached or kind == "text/calendar" or part.get_content_maintype() in {"application", "audio", "video"}
+
+
+def _shown(page: str) -> str:
+    """What a page of HTML says; empty if it cannot be read."""
+    try:
+        return read_html(_MARKED + page.encode()).text
+    except ReadError:
+        return ""
