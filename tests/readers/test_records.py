@@ -109,3 +109,53 @@ def test_a_part_before_the_first_place_has_none() -> None:
     document = ParsedDocument("title | a |", "markdown", "text/csv", places=(Place(6, "page 1"),))
 
     assert document.places_in(0, 5) == ()
+
+
+def test_lines_of_a_notebook_are_not_separated_again_and_codes_of_colours_are_left_out() -> None:
+    cell = {"source": ["x = 1\n", "print(x)"], "traceback": ["\x1b[0;31mValueError\x1b[0m: x"]}
+
+    assert parse(json.dumps(cell), "a.ipynb").text == "source: x = 1\nprint(x)\ntraceback: ValueError: x\n"
+    assert parse("\x1b[31mERROR\x1b[0m the pump leaks\n", "a.log").text == "ERROR the pump leaks\n"
+
+
+def test_numbers_of_json_stay_as_they_are_written() -> None:
+    assert (
+        parse('{"version": 1.10, "far": 1e400, "none": NaN}', "a.json").text == "version: 1.10\nfar: 1e400\nnone: NaN\n"
+    )
+
+
+CUE = "00:00:0{}.000 --> 00:00:0{}.000\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (CUE.format(1, 2) + "\nIt leaks.\n", "It leaks.\n"),
+        (f"1\n{CUE.format(1, 2)}It leaks.\n\nBadly.\n\n2\n{CUE.format(3, 4)}Yes.", "It leaks.\nBadly.\nYes.\n"),
+        (f"1\n{CUE.format(1, 2)}It leaks.\n2\n{CUE.format(3, 4)}Yes.", "It leaks.\nYes.\n"),
+        (
+            f"{CUE.format(1, 2)}it\n\n{CUE.format(2, 3)}it\nleaks\n\n{CUE.format(3, 4)}leaks\nbadly",
+            "it\nleaks\nbadly\n",
+        ),
+        (f"{CUE.format(1, 2)}- No.\n\n{CUE.format(4, 5)}- No.\n- Why?", "- No.\n- No. - Why?\n"),
+        ("1\n0:00:01.5 --> 0:00:02.0\nIt leaks.\n\n2\n00:00:03 --> 00:00:04\nYes.", "It leaks.\nYes.\n"),
+    ],
+)
+def test_subtitles_of_sloppy_programs_are_read_line_by_line_and_once(body: str, text: str) -> None:
+    document = parse(body, "a.srt")
+
+    assert document.text == text
+    assert not document.warnings
+
+
+def test_a_second_table_of_a_csv_file_has_a_header_of_its_own() -> None:
+    document = parse("gate,keys\nnorth,4\n\nStaff\nname,role\nAnn,cook\n", "a.csv")
+
+    assert document.text == (
+        "| gate | keys |\n| --- | --- |\n| north | 4 |\n\nStaff\n\n| name | role |\n| --- | --- |\n| Ann | cook |\n"
+    )
+    assert document.places_in(document.text.index("| Ann"), len(document.text)) == ((0, "A6:B6"),)
+
+
+def test_blank_lines_between_all_rows_of_a_csv_file_end_no_table() -> None:
+    assert len(parse("name,role\n\nAnn,cook\n\nBo,cook\n", "a.csv").tables) == 1

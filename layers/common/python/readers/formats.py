@@ -102,8 +102,8 @@ _UNREADABLE = (zipfile.BadZipFile, zlib.error, LookupError, NotImplementedError,
 _SECTOR_BYTES = 512  # streams of a compound file start at a multiple of it
 MAX_MANIFEST_BYTES = 1024 * 1024
 _PDF_OBJECT = re.compile(rb"\bendobj\s")  # is left where the beginning of a PDF is lost
-_SUBTITLES = re.compile(r"WEBVTT(?:[ \t\n\r]|\Z)|\d{1,6}[ \t]*\r?\n[ \t]*\d{1,3}:\d\d:\d\d[,.]\d{3} --> ")
-_CUE = re.compile(r"^[ \t]*(?:\d{1,3}:)?\d\d:\d\d[,.]\d{3} --> ", re.MULTILINE)
+_SUBTITLES = re.compile(r"WEBVTT(?:[ \t\n\r]|\Z)|\d{1,6}[ \t]*\r?\n[ \t]*\d{1,3}:\d\d:\d\d(?:[,.]\d{1,3})? --> ")
+_CUE = re.compile(r"^[ \t]*(?:\d{1,3}:)?\d\d?:\d\d(?:[,.]\d{1,3})? --> ", re.MULTILINE)
 _MAIL_FIELD = re.compile(r"[A-Za-z][!-9;-~]{0,75}:(?=\s)")
 _ANY_FIELD = re.compile(r"[^\s:>][^:\n]{0,75}:")
 _MAIL_START = re.compile(r">*From [^\n]{0,500}")  # the line between the messages of a mailbox file

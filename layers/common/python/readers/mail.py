@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from email import message_from_bytes
 from email.message import Message
 from pathlib import PurePosixPath
+from typing import Any
 
 from readers.content import kind_of
 from readers.formats import EML, MBOX, binary_format, read_here
@@ -304,10 +305,10 @@ class _Parts:
         elif kind == "message/rfc822" and isinstance(payload, list) and payload and isinstance(payload[0], Message):
             self._attached_mail(payload[0], depth)
         elif kind == "message/delivery-status" and isinstance(payload, list):
-            blocks = ("\n".join(f"{name}: {value}" for name, value in each.items()) for each in payload)
+            blocks = ("\n".join(f"{name}: {value}" for name, value in each.items()) for each in list[Any](payload))
             self.texts.append((False, clean("\n\n".join(blocks))))
         elif isinstance(payload, list):
-            for each in self._alternatives(payload) if kind == "multipart/alternative" else payload:
+            for each in self._alternatives(payload) if kind == "multipart/alternative" else list[Any](payload):
                 self.walk(each, depth + 1)
         else:
             self._leaf(part, kind)
@@ -348,7 +349,7 @@ class _Parts:
             tuple(self._warnings()),
         )
 
-    def _alternatives(self, parts: list[Message]) -> list[Message]:
+    def _alternatives(self, parts: list[Any]) -> list[Any]:
         """The plain text, or the last form if that says far more, and what is attached to the others."""
         plain = [part for part in parts if part.get_content_type() == "text/plain" and str(part.get_payload()).strip()]
         last = [part for part in parts if part.get_content_type() != "text/calendar"][-1:] or parts[-1:]

@@ -6,7 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import Any, Literal
 
 from readers.formats import VTT
@@ -76,8 +76,7 @@ def read_csv(body: bytes) -> ParsedDocument:
     writer = MarkdownWriter()
     try:
         above = _rows_above(list(islice(_rows(text, separator), MAX_ROWS_ABOVE)))
-        rows = islice(_rows(text, separator), above, None)
-        widths = {len(row) for row in rows if _used(row)}
+        widths = {len(row) for row in islice(_rows(text, separator), above, None) if _used(row)}
         if not widths:
             raise EmptyFileError("every cell is empty")
         if len(widths) > 1:
@@ -90,14 +89,37 @@ def read_csv(body: bytes) -> ParsedDocument:
             writer.block(one_line(" ".join(row)))
         numbered = enumerate(islice(_rows(text, separator), above, None), start=above + 1)
         filled = ((number, row) for number, row in numbered if _used(row))
-        first = next(filled)
-        unnamed = all(_NUMBER.fullmatch(cell.strip()) for cell in first[1])
         names = [f"column {number}" for number in range(1, max(widths) + 1)]
-        placed = _Placed(chain([(first[0], names), first] if unnamed else [first], filled), max(widths))
-        writer.table(placed.rows(), columns=max(widths), cells=placed.place)
+        for count, block in groupby(filled, _Blocks(max(widths))):
+            rows = iter(block)
+            first: tuple[int, list[str]] | None = next(rows)
+            while first and count and _used(first[1]) == 1:
+                writer.place("", cells=Place(0, "", letters, first[0], 1))
+                writer.block(one_line(" ".join(first[1])))
+                first = next(rows, None)
+            if first:
+                unnamed = all(_NUMBER.fullmatch(cell.strip()) for cell in first[1])
+                placed = _Placed(chain([(first[0], names), first] if unnamed else [first], rows), max(widths))
+                writer.table(placed.rows(), columns=max(widths), cells=placed.place)
     except csv.Error as exc:
         raise CorruptFileError(f"the rows cannot be separated ({exc})") from exc
     return writer.document(MEDIA_TYPE, warnings=found)
+
+
+class _Blocks:
+    """Counts the tables of a file before each row: a gap behind two rows ends one where words or a title follow."""
+
+    def __init__(self, columns: int) -> None:
+        self._columns = columns
+        self._count = self._number = 0
+        self._joined = False
+
+    def __call__(self, numbered: tuple[int, Sequence[str]]) -> int:
+        number, row = numbered
+        ends = number > self._number + 1 and self._joined and self._columns > 1
+        self._count += ends and (_used(row) == 1 or not any(_NUMBER.fullmatch(cell.strip()) for cell in row))
+        self._joined, self._number = number == self._number + 1 and self._number > 0, number
+        return self._count
 
 
 class _Placed:
@@ -168,7 +190,7 @@ def read_json(body: bytes) -> ParsedDocument:
     if len(text) > MAX_JSON_CHARACTERS:
         return _plain(text, "application/json", (*warnings, "the JSON is too long to be taken apart: read as text"))
     try:
-        value = json.loads(text)
+        value = _loads(text)
     except ValueError:
         return _plain(text, "application/json", (*warnings, "this is not valid JSON and is read as text"))
     except RecursionError as exc:
@@ -186,7 +208,7 @@ def read_json_lines(body: bytes) -> ParsedDocument:
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
                 try:
-                    yield _record(json.loads(line))
+                    yield _record(_loads(line))
                 except ValueError:
                     wrong.append(number)
                     yield line
@@ -197,6 +219,11 @@ def read_json_lines(body: bytes) -> ParsedDocument:
     shown = ", ".join(map(str, wrong[:10]))
     notice = f"{len(wrong)} lines are not valid JSON and are kept as they are: {shown}"
     return ParsedDocument(document.text, "text", document.media_type, warnings=(*document.warnings, notice))
+
+
+def _loads(text: str) -> Any:
+    """A value of JSON; numbers with a fraction stay as they are written."""
+    return json.loads(text, parse_float=str, parse_constant=str)
 
 
 def _record(value: Any) -> str:
@@ -215,7 +242,9 @@ def _lines(value: Any, path: str, depth: int) -> Iterator[str]:
         for number, each in enumerate(value):
             yield from _lines(each, f"{path}[{number}]", depth + 1)
     else:
-        shown = ", ".join(map(_scalar, value)) if isinstance(value, list) else _scalar(value)
+        parts = list(map(_scalar, value)) if isinstance(value, list) else [_scalar(value)]
+        ended = all(part.endswith("\n") for part in parts[:-1])  # the lines of a notebook
+        shown = ("" if ended else ", ").join(parts)
         if _MEDIA.search(path) and _BASE64.fullmatch(shown):
             shown = f"(base64 of {len(shown)} characters is left out)"
         if shown.strip():
@@ -250,7 +279,8 @@ def _plain(text: str, media_type: str, warnings: tuple[str, ...]) -> ParsedDocum
 
 
 PLACE_S = 15  # a place names the time of the first of the cues that follow in so many seconds
-_TIME = re.compile(r"[ \t]*(?:(\d{1,3}):)?(\d\d):(\d\d)[,.]\d{3} --> ")
+_MOMENT = r"(?:(\d{1,3}):)?(\d\d?):(\d\d)(?:[,.](\d{1,3}))?"
+_TIME = re.compile(rf"[ \t]*{_MOMENT} --> {_MOMENT}")
 _VOICE = re.compile(r"<v(?:\.[^ <>]*)? ([^<>]{1,100})>")
 _MARK = re.compile(r"</?[a-zA-Z0-9][^<>]{0,200}>|\{\\[^{}]{0,40}\}")
 _WITHOUT_TIME = re.compile(r"[ \t]*(?:NOTE|STYLE|REGION)\b|WEBVTT")
@@ -261,40 +291,50 @@ def read_subtitles(body: bytes) -> ParsedDocument:
     text, warnings = decode(body)
     writer = MarkdownWriter()
     placed_s: int | None = None
-    before = ""
+    before: list[str] = []
+    ended_ms = 0
     left_out: list[str] = []
-    for start_s, said in _cues(clean(text), left_out):
-        if said == before:
+    for start_ms, end_ms, said in _cues(clean(text), left_out):
+        start_s = start_ms // 1000
+        again = 0
+        if start_ms <= ended_ms or said == before:  # lines that roll up the screen
+            again = next((count for count in range(len(said), 0, -1) if said[:count] == before[-count:]), 0)
+        before, ended_ms = said, end_ms
+        if again == len(said):
             continue
         if placed_s is None or not placed_s <= start_s < placed_s + PLACE_S:
             placed_s = start_s
             writer.place(f"{start_s // 3600:02d}:{start_s // 60 % 60:02d}:{start_s % 60:02d}")
-        writer.block(said, tight=True)
-        before = said
+        writer.block(" ".join(said[again:]), tight=True)
     if left_out:
         warnings += (f"{len(left_out)} parts of the subtitles cannot be read and are left out: they have no time",)
     return writer.document(VTT, warnings=warnings)
 
 
-def _cues(text: str, left_out: list[str]) -> Iterator[tuple[int, str]]:
-    """When each cue starts, in seconds, and what is said; blocks without a time are added to *left_out*."""
+def _cues(text: str, left_out: list[str]) -> Iterator[tuple[int, int, list[str]]]:
+    """When each cue starts and ends, in milliseconds, and its lines; text before the first is added to *left_out*."""
+    span: tuple[int, int] | None = None
     for block in re.split(r"\n[ \t]*\n", text):
         lines = block.split("\n")
-        if _WITHOUT_TIME.match(lines[0]) and not any(_TIME.match(line) for line in lines):
-            continue
-        for number, line in enumerate(lines):
-            time = _TIME.match(line)
-            if time:
-                hours, minutes, seconds = (int(part or 0) for part in time.groups())
-                said = _said(lines[number + 1 :])
-                if said:
-                    yield hours * 3600 + minutes * 60 + seconds, said
-                break
-        else:
-            left_out += [block] if block.strip() else []
+        times = [(number, found) for number, line in enumerate(lines) if (found := _TIME.match(line))]
+        if not times and not _WITHOUT_TIME.match(lines[0]):
+            if span and not block.strip().isdecimal():
+                yield *span, _said(lines)
+            else:
+                left_out += [block] if block.strip() else []
+        for (number, found), stop in zip(times, [*(at for at, _ in times[1:]), len(lines)], strict=False):
+            own = lines[number + 1 : stop]
+            if stop < len(lines) and own and own[-1].strip().isdecimal():
+                own.pop()  # the number of the next cue
+            span = _milliseconds(*found.groups()[:4]), _milliseconds(*found.groups()[4:])
+            yield *span, _said(own)
 
 
-def _said(lines: list[str]) -> str:
-    """What a cue says, on one line."""
-    named = _VOICE.sub(lambda voice: f"{voice[1]}: ", " ".join(lines))
-    return one_line(html.unescape(_MARK.sub("", named)))
+def _milliseconds(hours: str | None, minutes: str, seconds: str, rest: str | None) -> int:
+    return ((int(hours or 0) * 60 + int(minutes)) * 60 + int(seconds)) * 1000 + int((rest or "0").ljust(3, "0"))
+
+
+def _said(lines: Sequence[str]) -> list[str]:
+    """The lines of a cue that say something, without marks."""
+    shown = (_MARK.sub("", _VOICE.sub(lambda voice: f"{voice[1]}: ", line)) for line in lines)
+    return [words for line in shown if (words := one_line(html.unescape(line)))]

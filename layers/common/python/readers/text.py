@@ -12,7 +12,7 @@ from readers.markdown import links_of, outline
 from readers.markdown_writer import without_data_urls
 from readers.parsed import SPEAKER, ContentType, ParsedDocument
 from readers.read_errors import EmptyFileError, UnsupportedFormatError
-from readers.text_decoding import decode
+from readers.text_decoding import ANSI, decode
 
 MAX_FRONT_MATTER_CHARACTERS = 65_536
 MAX_WARNINGS = 20  # about one front matter: they stand in the document's record
@@ -70,7 +70,7 @@ def _decoded(body: bytes) -> tuple[str, tuple[str, ...]]:
         raise EmptyFileError("there is no text in this document")
     if "\0" in text:
         raise UnsupportedFormatError("the object holds NULs and is not text")
-    text, left_out = without_data_urls(text)
+    text, left_out = without_data_urls(ANSI.sub("", text))
     return text, warnings + left_out
 
 

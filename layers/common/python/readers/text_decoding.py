@@ -139,7 +139,9 @@ _DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([A-Za-z0-9._:-]{2
 _ESCAPES = ((re.compile(rb"\x1b(?:\$[@B]|\([JI]|\$\(D)"), "iso2022_jp_ext"), (re.compile(rb"\x1b\$\)C"), "iso2022_kr"))
 _HZ = re.compile(rb"~\{(?:[\x21-\x23\x30-\x57][\x21-\x7e]){2,}~\}")  # pairs of its common characters alone
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_UNWANTED = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+ANSI = re.compile(r"\x1b\[[0-9;?]{0,40}[@-~]")
+"""What a terminal takes for a colour or a movement."""
+_UNWANTED = re.compile(rf"{ANSI.pattern}|[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _SAMPLE_BYTES = 8_192
 _MIN_SHARE = 0.97  # of the characters of a text, stray bytes allowed for
 _LETTERS = re.compile(  # of the scripts that are written today, with their punctuation
