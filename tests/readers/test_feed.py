@@ -108,3 +108,44 @@ def test_a_feed_without_text_is_empty() -> None:
 
 def test_other_xml_stays_as_it_is() -> None:
     assert parse("<note><to>Ann</to></note>").text == "<note><to>Ann</to></note>"
+
+
+def of_item(inner: str) -> str:
+    """The text of a feed of one item, without its titles."""
+    spaces = " ".join(
+        f'xmlns:{name}="{space}"'
+        for name, space in (
+            ("media", "http://search.yahoo.com/mrss/"),
+            ("content", "http://purl.org/rss/1.0/modules/content/"),
+        )
+    )
+    document = parse(
+        f'<rss version="2.0" {spaces}><channel><title>Pier</title><item>{inner}</item></channel></rss>', "a.xml"
+    )
+    return document.text.removeprefix("# Pier\n\n## ")
+
+
+@pytest.mark.parametrize(
+    ("inner", "text"),
+    [
+        (
+            "<title>A</title><description>It leaks.</description><content:encoded>&lt;p&gt;</content:encoded>",
+            "A\n\nIt leaks.\n",
+        ),
+        (
+            "<media:title>m</media:title><media:description>n</media:description>"
+            + "<title>A</title><description>It leaks.</description>",
+            "A\n\nIt leaks.\n",
+        ),
+        (
+            "<title>A</title><media:group><media:description>It leaks.</media:description></media:group>",
+            "A\n\nIt leaks.\n",
+        ),
+        (
+            "<title>Use List&lt;String&gt; and &lt;b&gt;B&lt;/b&gt;</title><description>x</description>",
+            "Use List<String> and B\n\nx\n",
+        ),
+    ],
+)
+def test_an_entry_has_its_own_title_and_the_content_that_says_something(inner: str, text: str) -> None:
+    assert of_item(inner) == text

@@ -14,7 +14,7 @@ from readers.read_errors import CorruptFileError, EmptyFileError, EncryptedFileE
 
 MAX_CHAPTERS = 5_000
 _FONTS = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})
-_PAGES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+xml", "application/xml"})
+_NO_PAGES = ("image/", "audio/", "video/")
 
 
 def read_epub(body: bytes) -> ParsedDocument:
@@ -27,9 +27,7 @@ def read_epub(body: bytes) -> ParsedDocument:
         raise CorruptFileError("the book lists no chapters")
     refuse_over(MAX_CHAPTERS, len(parts), "chapters", "the book")
     writer = MarkdownWriter()
-    title = (
-        one_line(" ".join(next(below(root, "title"), root).itertext())) if child(root, "metadata") is not None else ""
-    )
+    title = _title(root)
     authors = [one_line("".join(each.itertext())) for each in below(root, "creator")]
     writer.heading(1, title)
     writer.block(", ".join(filter(None, authors)))
@@ -70,13 +68,21 @@ def _contents(package: Package) -> tuple[Element, str]:
     raise CorruptFileError("the book has no readable list of its contents; export it again")
 
 
+def _title(root: Element) -> str:
+    """The title of a book: of several the one that is called the main one, else the first."""
+    main = {attribute(each, "refines")[1:] for each in below(root, "meta") if (each.text or "").strip() == "main"}
+    titles = sorted(below(root, "title"), key=lambda each: attribute(each, "id") not in main)
+    return one_line(" ".join(titles[0].itertext())) if titles else ""
+
+
 def _chapters(root: Element, folder: str) -> Iterator[str]:
     """The parts of the spine in order."""
     manifest, spine = child(root, "manifest"), child(root, "spine")
     items = {attribute(each, "id"): each for each in manifest} if manifest is not None else {}
     for each in spine if spine is not None else ():
-        item = items.get(attribute(each, "idref"))
-        if item is not None and attribute(item, "media-type") in _PAGES and attribute(item, "properties") != "nav":
+        item = items.get(attribute(each, "idref"), each)
+        is_page = not attribute(item, "media-type").startswith(_NO_PAGES)
+        if is_page and "nav" not in attribute(item, "properties").split():
             yield normpath(join(folder, unquote(attribute(item, "href").partition("#")[0])))
 
 

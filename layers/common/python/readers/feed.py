@@ -22,7 +22,12 @@ MAX_DEPTH = 200
 _DECLARATION = re.compile(r"\A[\ufeff\s]*(?:<\?xml[^>]*\?>)?")
 _ENTITY = re.compile(r"<!ENTITY", re.IGNORECASE)
 _NAMED = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);|#\w{1,8};)(?:\w{2,31};)?")
-_TAG = re.compile(r"</?[A-Za-z][^<>]{0,2000}>")
+_TAG = re.compile(  # that some feeds escape into a title
+    r"</?(?:a|b|i|u|s|p|em|tt|br|h\d|q|sub|sup|img|div|del|ins|code|span|font|mark|cite|small|strong)\b[^<>]{0,2000}>",
+    re.IGNORECASE,
+)
+_ANY_TAG = re.compile(r"<[^<>]{0,2000}>")
+_MEDIA = "{http://search.yahoo.com/mrss/}"
 _DATES = ("pubDate", "published", "updated", "date", "issued", "modified", "lastBuildDate")
 _CONTENTS = ("encoded", "content", "description", "summary")
 
@@ -120,9 +125,13 @@ def _character(found: re.Match[str]) -> str:
 
 def _of_xml(node: Element) -> _Entry:
     parts: dict[str, list[Element]] = {}
-    for each in node:
+    own = [each for each in node if not str(each.tag).startswith(_MEDIA)]
+    media = (each for group in node if str(group.tag).startswith(_MEDIA) for each in group.iter())
+    for each in (*own, *(each for each in media if local(each) in {"title", "description"})):
         parts.setdefault(local(each), []).append(each)
-    written = next((parts[name][0] for name in _CONTENTS if name in parts and _markup(parts[name][0]).strip()), None)
+    contents = [parts[name][0] for name in _CONTENTS if name in parts and _markup(parts[name][0]).strip()]
+    saying = (each for each in contents if _ANY_TAG.sub("", _markup(each)).strip())
+    written = next(saying, contents[0] if contents else None)
     people = [each for name in ("author", "creator") for each in parts.get(name, ())]
     authors = (each if (name := child(each, "name")) is None else name for each in people)
     kinds = [each for name in ("category", "subject") for each in parts.get(name, ())]
