@@ -110,6 +110,9 @@ def test_other_xml_stays_as_it_is() -> None:
     assert parse("<note><to>Ann</to></note>").text == "<note><to>Ann</to></note>"
 
 
+MEDIA = "<media:title>m</media:title><media:description>n</media:description>"
+
+
 def of_item(inner: str) -> str:
     """The text of a feed of one item, without its titles."""
     spaces = " ".join(
@@ -132,11 +135,7 @@ def of_item(inner: str) -> str:
             "<title>A</title><description>It leaks.</description><content:encoded>&lt;p&gt;</content:encoded>",
             "A\n\nIt leaks.\n",
         ),
-        (
-            "<media:title>m</media:title><media:description>n</media:description>"
-            + "<title>A</title><description>It leaks.</description>",
-            "A\n\nIt leaks.\n",
-        ),
+        (f"{MEDIA}<title>A</title><description>It leaks.</description>", "A\n\nIt leaks.\n"),
         (
             "<title>A</title><media:group><media:description>It leaks.</media:description></media:group>",
             "A\n\nIt leaks.\n",

@@ -225,3 +225,19 @@ def test_merged_cells_of_a_sheet_are_filled_and_a_merged_title_stands_once(kind:
     rows += ["| North | P1 | 4 |", "| North | P2 | 7 |", "| South | none | none |"]
 
     assert read_here("spreadsheet", body, f"a.{kind}").text.splitlines()[1:] == ["", "Flows", "", *rows]
+
+
+def test_numbers_are_shown_with_the_zeros_of_their_format() -> None:
+    rows = [["place", "code"], ["hall", 1234], ["gate", 123456]]
+    document = parse(office_files.xlsx({"S": rows}, formats={"B2": "00000", "B3": r"000\-0000"}))
+
+    assert "| hall | 01234 |" in document.text
+    assert "| gate | 012-3456 |" in document.text
+
+
+def test_shares_of_an_open_document_are_per_cent() -> None:
+    share = '<table:table-cell office:value-type="percentage" office:value="0.475"/>'
+    name = '<table:table-cell office:value-type="string"><text:p>share</text:p></table:table-cell>'
+    inner = f'<table:table table:name="S"><table:table-row>{name}{share}</table:table-row></table:table>'
+
+    assert "| share | 47.5% |" in parse(office_files.odf("spreadsheet", inner), "a.ods").text

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice, product
 from typing import TypeAlias
 from xml.etree.ElementTree import Element
 
@@ -14,6 +15,7 @@ from readers.parsed import ParsedDocument, WrittenLink
 from readers.read_errors import CorruptFileError, refuse_over
 
 MAX_PARENTS = 20
+MAX_MARKED_CELLS = 1_000_000  # of a sheet
 _FORMS = {"i": "lowerRoman", "I": "upperRoman", "a": "lowerLetter", "A": "upperLetter"}
 _POSITION = re.compile(r"(super|sub|-?\d+)")
 
@@ -328,21 +330,28 @@ def _has_text(cell: tuple[str, int, int]) -> bool:
     return bool(cell[0])
 
 
-def merged_cells(root: Element) -> dict[str, list[Merged]]:
-    """The merged cells of each sheet of a spreadsheet, in order."""
+def marked_cells(root: Element) -> tuple[dict[str, list[Merged]], dict[str, dict[tuple[int, int], str]]]:
+    """The merged cells of each sheet of a spreadsheet, in order, and the cells that are shown as per cent."""
     found: dict[str, list[Merged]] = {}
+    percents: dict[str, dict[tuple[int, int], str]] = {}
     for sheet in below(root, "table"):
         cells = found.setdefault(attribute(sheet, "name"), [])
+        shares = percents.setdefault(attribute(sheet, "name"), {})
         number = 0
         for row in _rows(sheet):
             column = 0
+            rows = _count(row, "number-rows-repeated", MAX_ROWS)
             for cell in row:
                 down, across = (_count(cell, f"number-{kind}-spanned", MAX_ROWS) for kind in ("rows", "columns"))
                 if down > 1 or across > 1:
                     cells.append(((number, column), (number + down - 1, column + across - 1)))
-                column += _count(cell, "number-columns-repeated", MAX_ROWS)
-            number += _count(row, "number-rows-repeated", MAX_ROWS)
-    return found
+                columns = _count(cell, "number-columns-repeated", MAX_ROWS)
+                if attribute(cell, "value-type") == "percentage":
+                    places = product(range(number, number + rows), range(column, column + columns))
+                    shares |= dict.fromkeys(islice(places, max(MAX_MARKED_CELLS - len(shares), 0)), "%")
+                column += columns
+            number += rows
+    return found, percents
 
 
 def _count(node: Element, name: str, limit: int) -> int:

@@ -21,15 +21,17 @@ from python_calamine import (
 
 from readers.formats import ODS, XLS, XLSX
 from readers.markdown_writer import MAX_COLUMNS, MarkdownWriter, titles_above
-from readers.office.opendocument import MAX_ROWS, Merged, merged_cells
+from readers.office.opendocument import MAX_ROWS, Merged, marked_cells
 from readers.office.package import Package, attribute, below, child
 from readers.parsed import ParsedDocument, Place, column_name, sheet_name
 from readers.read_errors import CorruptFileError, EncryptedFileError, UnsafeFileError, refuse_over
 
 MAX_SHEETS = 1_000
-Percents: TypeAlias = "frozenset[tuple[int, int]]"
+Places: TypeAlias = "frozenset[tuple[int, int]]"
 """Row and column of each, both from 0."""
-_BUILT_IN = frozenset({9, 10})  # 0 % and 0.00 %, ECMA-376 part 1, 18.8.30
+Formats: TypeAlias = "dict[tuple[int, int], str]"
+"""Of cells by their places: `%`, or a zero for each digit that is always shown, such as `00000` and `000-00`."""
+_BUILT_IN = {9: "%", 10: "%"}  # 0 % and 0.00 %, ECMA-376 part 1, 18.8.30
 _CELL = re.compile(rb"<(?:\w+:)?c\s([^<>]{1,200})>")
 _AT = re.compile(rb'\br="([A-Z]{1,3})(\d{1,7})"')
 _STYLE = re.compile(rb'\bs="(\d{1,6})"')
@@ -42,16 +44,17 @@ NO_RESULT = "#RESULT?"
 """What is shown of a formula whose program stored no result."""
 
 
-def marks_of(package: Package) -> tuple[dict[str, Percents], dict[str, Percents]]:
-    """The cells shown as per cent, and those of formulas without a result, by the names of their sheets.
+def marks_of(package: Package) -> tuple[dict[str, Formats], dict[str, Places]]:
+    """The formats of cells, and the cells of formulas without a result, by the names of their sheets.
 
     FileTooLargeError where the workbook names more than MAX_SHEETS: each would be read.
     """
     root = package.xml("xl/styles.xml")
-    styles = _percent_styles(root) if root is not None else frozenset()
+    styles = _styles(root) if root is not None else {}
     book, relations = package.xml("xl/workbook.xml"), package.relations("xl/workbook.xml")
     sheets = child(book, "sheets")
-    found, without = {}, {}
+    found: dict[str, Formats] = {}
+    without: dict[str, Places] = {}
     if sheets is not None:
         refuse_over(MAX_SHEETS, len(sheets), "sheets", "the workbook")
     for sheet in sheets if sheets is not None else ():
@@ -62,34 +65,38 @@ def marks_of(package: Package) -> tuple[dict[str, Percents], dict[str, Percents]
             continue
         body = package.read(part) or b""
         name = attribute(sheet, "name")
-        found[name] = frozenset(_cells(body, styles)) if styles else frozenset()
+        found[name] = _cells(body, styles) if styles else {}
         without[name] = frozenset(filter(None, (_place_of(cell[1]) for cell in _NO_RESULT.finditer(body))))
     return found, without
 
 
-def _percent_styles(root: Element) -> frozenset[int]:
-    """The numbers of the cell styles whose number format ends in a per cent sign."""
-    written = {_int(each.get("numFmtId")) for each in below(root, "numFmt") if _is_percent(each.get("formatCode", ""))}
+def _styles(root: Element) -> dict[int, str]:
+    """The formats of the cell styles that have one that is read, by their numbers."""
+    written = {_int(each.get("numFmtId")): _format(each.get("formatCode", "")) for each in below(root, "numFmt")}
+    known = _BUILT_IN | written
     cells = child(root, "cellXfs")
-    formats = [_int(each.get("numFmtId")) for each in cells] if cells is not None else []
-    return frozenset(at for at, number in enumerate(formats) if number in written | _BUILT_IN)
+    formats = [known.get(_int(each.get("numFmtId")), "") for each in cells] if cells is not None else []
+    return {at: each for at, each in enumerate(formats) if each}
 
 
-def _is_percent(code: str) -> bool:
-    r"""Whether a number format shows per cent: quoted signs do not count.
+def _format(code: str) -> str:
+    r"""What is read of a number format: quoted signs show no per cent.
 
-    >>> _is_percent("0.0%"), _is_percent('0" %"'), _is_percent("0.00")
-    (True, False, False)
+    >>> _format("0.0%"), _format('0" %"'), _format("0.00"), _format("00000"), _format(r"000\-00;@")
+    ('%', '', '', '00000', '000-00')
     """
-    return "%" in re.sub(r'"[^"]*"|\\.|\[[^\]]*\]', "", code)
+    if "%" in re.sub(r'"[^"]*"|\\.|\[[^\]]*\]', "", code):
+        return "%"
+    digits = re.sub(r'\\(.)|"([^"]*)"', r"\1\2", code.partition(";")[0])
+    return digits if re.fullmatch(r"0[0 /-]{0,30}0", digits) else ""
 
 
-def _cells(body: bytes, styles: frozenset[int]) -> list[tuple[int, int]]:
-    found = []
+def _cells(body: bytes, styles: dict[int, str]) -> Formats:
+    found: Formats = {}
     for cell in _CELL.finditer(body):
         style, at = _STYLE.search(cell[1]), _place_of(cell[1])
         if style and at and int(style[1]) in styles:
-            found.append(at)
+            found[at] = styles[int(style[1])]
     return found
 
 
@@ -132,26 +139,28 @@ def read_spreadsheet(body: bytes) -> ParsedDocument:
     A row is one line.  Rows of one cell above a table stand before it as text; the next row is its header.
     """
     warnings: list[str] = []
-    percents: dict[str, Percents] = {}
-    without: dict[str, Percents] = {}
+    formats: dict[str, Formats] = {}
+    without: dict[str, Places] = {}
     merged: dict[str, list[Merged]] = {}
     if body.startswith(_ZIP):
         package = Package(body, "the workbook")
         package.refuse_entities()
         warnings += _left_out(package)
-        percents, without = marks_of(package)
+        formats, without = marks_of(package)
         count = sum(map(len, without.values()))
         warnings += [f"{count} formulas have no stored result and are shown as {NO_RESULT}"] if count else []
         _refuse_repeats(package)
         media_type = ODS if "content.xml" in package.names else XLSX
-        root = package.xml("content.xml") if b"s-spanned=" in (package.read("content.xml") or b"") else None
-        merged = merged_cells(root) if root is not None else {}
+        content = package.read("content.xml") or b""
+        root = package.xml("content.xml") if b"s-spanned=" in content or b"percentage" in content else None
+        if root is not None:
+            merged, formats = marked_cells(root)
     else:
         media_type = XLS
     try:
         with load_workbook(io.BytesIO(body)) as workbook:
             writer = MarkdownWriter()
-            warnings += _sheets(workbook, writer, percents, without, merged)
+            warnings += _sheets(workbook, writer, formats, without, merged)
     except PasswordError as exc:
         raise EncryptedFileError("the workbook wants a password; save it without one") from exc
     except (CalamineError, ValueError, OSError) as exc:
@@ -163,8 +172,8 @@ def read_spreadsheet(body: bytes) -> ParsedDocument:
 def _sheets(
     workbook: CalamineWorkbook,
     writer: MarkdownWriter,
-    percents: dict[str, Percents],
-    without: dict[str, Percents],
+    formats: dict[str, Formats],
+    without: dict[str, Places],
     merged: dict[str, list[Merged]],
 ) -> Iterator[str]:
     """Write all sheets; what is to be warned of."""
@@ -188,7 +197,7 @@ def _sheets(
         if sheet.visible is not SheetVisibleEnum.Visible:
             hidden.append(sheet.name)
         covered = merged.get(sheet.name) or cells.merged_cell_ranges or []
-        marks = percents.get(sheet.name, frozenset()), without.get(sheet.name, frozenset())
+        marks = formats.get(sheet.name, {}), without.get(sheet.name, frozenset())
         _Sheet(sheet.name, cells, writer, marks, covered).write(hidden=sheet.visible is not SheetVisibleEnum.Visible)
     if damaged and not writer.length:
         raise CorruptFileError("no sheet of the workbook can be read; open it in its program and save it again")
@@ -228,11 +237,11 @@ class _Sheet:
         name: str,
         cells: CalamineSheet,
         writer: MarkdownWriter,
-        marks: tuple[Percents, Percents],
+        marks: tuple[Formats, Places],
         merged: Sequence[Merged],
     ) -> None:
         self._name, self._cells, self._writer = name, cells, writer
-        self._percents, self._without = marks
+        self._formats, self._without = marks
         self._merged: dict[int, list[Merged]] = {}
         for each in merged[:MAX_MERGED_CELLS]:
             self._merged.setdefault(each[0][0], []).append(each)
@@ -260,8 +269,8 @@ class _Sheet:
                 yield _Row(row + 1, _filled(cells, row, covered), is_text)
 
     def _shown(self, row: int, column: int, value: Value) -> str:
-        if self._percents and isinstance(value, float | int) and (row, column) in self._percents:
-            return as_text(round(value * 100, 10)) + "%"
+        if isinstance(value, float | int) and (form := self._formats.get((row, column))):
+            return as_text(round(value * 100, 10)) + "%" if form == "%" else padded(value, form)
         if self._without and value == "" and (row, column) in self._without:
             return NO_RESULT
         return as_text(value)
@@ -341,6 +350,20 @@ def as_text(value: Value) -> str:
         minutes, seconds = divmod(round(value.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"
     return value.isoformat() if isinstance(value, datetime.date) else str(value).strip()
+
+
+def padded(value: float, form: str) -> str:
+    """A whole number with the zeros and signs of its format.
+
+    >>> padded(1234.0, "00000"), padded(123456789, "000-00-0000"), padded(-7, "000"), padded(1.5, "00")
+    ('01234', '123-45-6789', '-007', '1.5')
+    """
+    if value != int(value) or abs(value) >= 1e15:
+        return as_text(value)
+    digits = str(abs(int(value))).zfill(form.count("0"))
+    rest = iter(digits[len(digits) - form.count("0") :])
+    shown = digits[: len(digits) - form.count("0")] + "".join(next(rest) if sign == "0" else sign for sign in form)
+    return "-" * (value < 0) + shown
 
 
 def _number(value: float) -> str:
