@@ -44,6 +44,8 @@ def test_a_truncated_rtf_is_read_with_a_warning() -> None:
         (r"{\strike One\par Two} Three", "~~One~~\n\n~~Two~~ Three"),
         (r"A \\super name", "A \\super name"),
         (r"{\pntext 3.\tab}Oil it", "3. Oil it"),
+        (r"at \u-10179?\u-8704? and \u55357?\u56832?", "at 😀 and 😀"),
+        (r"{\fonttbl{\f7\fcharset2{\*\panose 0}Symbol;}}a {\f7 \'b3} 5 \'b3", "a ≥ 5 ³"),
     ],
 )
 def test_rtf_keeps_powers_strikes_and_numbers(source: str, text: str) -> None:
@@ -66,3 +68,12 @@ def test_merged_cells_of_rtf_fill_what_they_cover() -> None:
     lines = rtf(first + second + third + fourth).text.splitlines()
 
     assert lines[2:5] == ["| North | Axe | 9 |", "| All | All | 13 |", "| Both | Both | 2 |"]
+
+
+def test_two_links_of_a_line_stay_where_they_are() -> None:
+    one, two = (rf'{{\field{{\*\fldinst{{HYPERLINK "{name}.pdf"}}}}{{\fldrslt{{{name}}}}}}}' for name in ("one", "two"))
+
+    document = rtf(f"{one} and {two}.")
+
+    assert document.text == "one and two.\n"
+    assert [link.target for link in document.links] == ["one.pdf", "two.pdf"]

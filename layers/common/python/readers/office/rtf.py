@@ -8,21 +8,24 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from mammoth.docx.dingbats import dingbats
 from striprtf.striprtf import rtf_to_text
 
 from readers.formats import RTF
 from readers.markdown_writer import MarkdownWriter, grid, lowered, one_line, raised, struck
-from readers.parsed import ParsedDocument
+from readers.parsed import ParsedDocument, WrittenLink
 from readers.read_errors import CorruptFileError, EmptyFileError, FileTooLargeError
 from readers.text_decoding import clean, marked_encoding
 
 _MARK = "\ufdd1"  # no character: stands before the letters of a run's state
 _ROW = "\ufdd2"  # stands before and behind the cells of a row
+MAX_FONT_CHARACTERS = 262_144  # of a source, in which the table of its fonts stands
 NEAR = 20  # twips: borders of cells that are nearer to each other are the same
 _WORDS = (
-    "super|sub|nosupersub|up|dn|strike|striked|plain|deleted|trowd|cellx|clvmgf|clvmrg|clmgf|clmrg|row"  # of Word's
+    "super|sub|nosupersub|up|dn|strike|striked|plain|deleted|trowd|cellx|clvmgf|clvmrg|clmgf|clmrg|row|f"  # of Word's
 )
-_TOKEN = re.compile(rf"\\({_WORDS})(?![a-zA-Z])(-?\d{{1,9}})? ?|\\[^a-zA-Z]|[{{}}]")
+_TOKEN = re.compile(rf"\\({_WORDS})(?![a-zA-Z])(-?\d{{1,9}})? ?|\\'([0-9a-fA-F]{{2}})|\\[^a-zA-Z]|[{{}}]")
+_SYMBOL_FONT = re.compile(r"\{\\f(\d{1,9})(?:[^{}]|\{[^{}]{0,200}\}){0,200}?\bSymbol;")
 _RUN = re.compile(f"{_MARK}([udk]*);([^{_MARK}]*)")
 
 
@@ -33,6 +36,7 @@ class _State:
     shift: str = ""
     struck: bool = False
     deleted: bool = False
+    font: str = ""
 
     def after(self, word: str, number: str | None) -> _State:
         """What holds behind a control word."""
@@ -50,6 +54,8 @@ class _State:
                 return replace(self, struck=is_on)
             case "deleted":
                 return replace(self, deleted=is_on)
+            case "f":
+                return replace(self, font=number or "")
         return self
 
     def __str__(self) -> str:
@@ -60,6 +66,7 @@ def marked(source: str) -> tuple[str, bool]:
     """The source with marks that striprtf takes for text, without deleted runs, and whether there were any."""
     parts: list[str] = []
     outer: list[_State] = []
+    symbols = set(_SYMBOL_FONT.findall(source[:MAX_FONT_CHARACTERS]))
     state, cells, flag, at, has_deleted = _State(), list[str](), "", 0, False
     for found in _TOKEN.finditer(source):
         word, number, before = found[1], found[2], state
@@ -83,7 +90,9 @@ def marked(source: str) -> tuple[str, bool]:
         has_deleted |= state.deleted
         mark = str(state) if str(state) != str(before) else ""
         keeps = not (state.deleted and before.deleted) or found[0] in "{}"
-        parts.append((mark + found[0] if found[0] == "}" else found[0] + mark) if keeps else "")
+        sign = dingbats.get(("Symbol", int(found[3], 16))) if found[3] and state.font in symbols else None
+        shown = found[0] if sign is None else rf"{{\uc1\u{sign}?}}"
+        parts.append((mark + shown if shown == "}" else shown + mark) if keeps else "")
     parts.append(source[at:])
     return "".join(parts), has_deleted
 
@@ -154,6 +163,7 @@ MAX_BYTES = 32 * 1024 * 1024  # striprtf reads two megabytes a second, and needs
 _BINARY = re.compile(rb"\\bin(\d{1,9}) ?")
 _RAW = re.compile(rb"[\x80-\xff]")
 _CHARACTER = re.compile(r"\\u-?(\d{5,})")
+_LINK = re.compile(r'HYPERLINK\s{1,9}"([^"\\]{1,1000})"')
 _HEX = re.compile(r"[0-9a-fA-F\s]{400,}")
 _LEFT_OUT = (
     (r"\\pict\b", "pictures"),
@@ -188,11 +198,14 @@ def read_rtf(body: bytes) -> ParsedDocument:
         raise EmptyFileError("there is no text in this document")
     writer = MarkdownWriter()
     _write(text.split("\n"), writer)
-    return writer.document(RTF, warnings=warnings)
+    links = [WrittenLink.cut(target, "") for target in _LINK.findall(source)]
+    return writer.document(RTF, links=links, warnings=warnings)
 
 
 def _text(source: str) -> str:
-    return rtf_to_text(source, errors="replace")  # type: ignore[no-any-return, no-untyped-call]
+    """The text of a source; striprtf would write the address of the first of two links behind the second."""
+    text: str = rtf_to_text(source.replace("HYPERLINK", "LINK"), errors="replace")  # type: ignore[no-untyped-call]
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _in_unicode(found: re.Match[str]) -> str:
