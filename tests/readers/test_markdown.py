@@ -89,3 +89,24 @@ def test_a_long_markdown_text_has_the_same_headings_by_a_line_scan() -> None:
 
     assert [heading.text for heading in document.headings] == ["Pump", "Parts"]
     assert of_table(document)[1] == "| seal | 1 |\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("The **north** *hall*, _shut_", "The north hall, shut"),
+        ("[Valves](v.md) and [[Pumps|pump]] [[Gate]]", "Valves and pump Gate"),
+        ("`List<str>` of `a*b*c`", "List<str> of a*b*c"),
+        ("Scope {#scope}", "Scope"),
+        ("Scope {: .wide }", "Scope"),
+        ('<a name="s"></a>Scope &amp; size <br>', "Scope & size"),
+        ("![Logo](l.png) Guide", "Logo Guide"),
+        (
+            "snake_case_name and 2*3*4, C#, a_b \\* c, ~~old~~ {x}",
+            "snake_case_name and 2*3*4, C#, a_b * c, ~~old~~ {x}",
+        ),
+    ],
+)
+@pytest.mark.parametrize("filler", ["", "It leaks.\n\n" * 25_000])
+def test_a_heading_is_named_as_a_reader_sees_it(written: str, shown: str, filler: str) -> None:
+    assert parse(f"{filler}# {written}\n\nText\n", "a.md").headings[0].text == shown

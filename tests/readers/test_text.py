@@ -80,6 +80,8 @@ def test_what_stands_between_two_rules_and_is_no_map_is_text(text: str) -> None:
         "---\n\ntitle: Pump\n---\nText",
         "---\ntitle:\tPump\n---\nText",
         "---\n# what it is\ntitle: Pump # a machine\n---\nText",
+        "\n\r\n---\ntitle: Pump\n---\nText",
+        "<!-- for all -->\n---\ntitle: Pump\n---\nText",
         '+++\ntitle = "Pump"\n+++\nText',
         '{"title": "Pump"}\nText',
     ],
@@ -89,6 +91,17 @@ def test_a_map_that_ends_is_front_matter(text: str) -> None:
 
     assert document.metadata == {"title": "Pump"}
     assert document.text[document.body_start :] == "Text"
+
+
+def test_rules_behind_a_blank_line_around_other_words_are_text() -> None:
+    assert read("\n---\nMind: the oil is K-40.\n---\nText").body_start == 0
+
+
+def test_a_front_matter_without_an_end_is_named_in_a_warning() -> None:
+    document = read("---\ntitle: Pump\naccess: [hr]\n\nText")
+
+    assert document.warnings == ("the front matter has no line --- at its end and is read as text",)
+    assert not read("---\nMind: the oil is K-40.\n\nText").warnings
 
 
 def test_an_empty_front_matter_is_no_text() -> None:

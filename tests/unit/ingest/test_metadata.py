@@ -43,6 +43,17 @@ def test_usual_names_of_other_programs_are_understood(world: World) -> None:
     assert (found.tags, found.summary) == (("a", "b"), "All about pumps")
 
 
+def test_tags_are_read_without_the_sign_before_them(world: World) -> None:
+    assert facts_of(world, 'tags: ["#alpha", "#beta/gamma", "C#", "#1"]').tags == ("alpha", "beta/gamma", "C#", "#1")
+
+
+@pytest.mark.parametrize("text", ["\n---\naccess: [hr]\n---\nText", "---\naccess: [hr]\n\nText"])
+def test_access_of_a_front_matter_that_is_not_quite_one_opens_nothing(world: World, text: str) -> None:
+    world.put(PATH, text)
+
+    assert detail_of(world).facts.access in {("hr",), ()}
+
+
 def test_a_description_beside_a_summary_is_an_attribute(world: World) -> None:
     found = facts_of(world, "summary: Pumps\ndescription: All about pumps")
 

@@ -38,7 +38,7 @@ def outline(text: str, body_start: int) -> Outline:
     starts = [body_start, *(body_start + end.end() for end in _LINE_END.finditer(body)), len(text)]
     tokens = _parser().parse(body)
     headings = [
-        Heading(int(token.tag[1]), inline.content.strip(), starts[token.map[0]])
+        Heading(int(token.tag[1]), heading_text(inline.content), starts[token.map[0]])
         for token, inline in pairwise(tokens)
         if token.type == "heading_open" and token.map and token.map[0] < len(starts)
     ]
@@ -85,7 +85,7 @@ def scan(text: str, body_start: int) -> Outline:
         elif "|" in before[1] and _DELIMITERS.match(line[:2_000]):
             table = [before[0], end, end]
         elif heading := _ATX.match(line[:2_000]):
-            headings.append(Heading(len(heading.group(1)), (heading.group(2) or "").strip(), start))
+            headings.append(Heading(len(heading.group(1)), heading_text(heading.group(2) or ""), start))
         before = (start, line)
     if table:
         tables.append(Table(table[0], table[1], table[2]))
@@ -98,6 +98,38 @@ def _lines(text: str, start: int) -> Iterator[tuple[int, str, int]]:
     for found in _LINE.finditer(text, start):
         if found.start() < len(text):
             yield found.start(), found.group(1), found.end()
+
+
+MAX_HEADING_CHARACTERS = 300  # in which marks are looked for
+_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_MARKS = (  # what stands for text in a heading, and that text
+    (re.compile(r"\s*\{\s*[#.:][^{}]*\}\s*$"), ""),  # an anchor of Pandoc, kramdown or Docusaurus
+    (re.compile(r"</?[a-zA-Z][^<>]*>|<!--.*?-->"), ""),
+    (re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]"), r"\1"),
+    (re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)"), r"\1"),
+    (re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*"), r"\1"),
+    (re.compile(r"(?<![\w*\\])\*(?=[^\s*])([^*]+?)(?<=[^\s\\])\*(?![\w*])"), r"\1"),
+    (re.compile(r"(?<![\w\\])_(?=[^\s_])([^_]+?)(?<=[^\s\\])_(?!\w)"), r"\1"),
+)
+
+
+def heading_text(written: str) -> str:
+    """The text of a heading as a reader sees it: without marks, anchors and addresses of links.
+
+    >>> heading_text("The **north** `a*b` [hall](h.md) {#north}")
+    'The north a*b hall'
+    """
+    text = " ".join(written.split())
+    if len(text) > MAX_HEADING_CHARACTERS:
+        return text
+    codes = [found[2].strip() for found in _CODE.finditer(text)]
+    text = _CODE.sub("\0", text)
+    for mark, shown in _MARKS:
+        text = mark.sub(shown, text)
+    parts = _unescaped(text).split("\0")
+    if len(parts) != len(codes) + 1:
+        return written
+    return " ".join("".join(part + code for part, code in zip(parts, [*codes, ""], strict=True)).split())
 
 
 Span = tuple[int, int]

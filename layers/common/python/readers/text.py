@@ -19,9 +19,10 @@ MAX_WARNINGS = 20  # about one front matter: they stand in the document's record
 VALUE_CHARACTERS = 16  # of a text count as one value more
 MAX_VALUES = 10_000  # of a front matter, each counted as often as an alias repeats it: a few lines can make gigabytes
 _EOL = r"(?:\r\n?|\n)"
-_FENCED = re.compile(
-    rf"\A\ufeff?(---|\+\+\+)[ \t]*{_EOL}(.*?)(?<=[\r\n])(---|\.\.\.|\+\+\+)[ \t]*(?:{_EOL}|\Z)", re.DOTALL
+_OPENED = re.compile(
+    rf"\A\ufeff?((?:[ \t]*{_EOL}|<!--(?:(?!-->).){{0,2000}}-->){{0,20}})(---|\+\+\+)[ \t]*{_EOL}", re.DOTALL
 )
+_CLOSED = re.compile(rf"(?<=[\r\n])(---|\.\.\.|\+\+\+)[ \t]*(?:{_EOL}|\Z)")
 _FIELD = re.compile(r"""^(["']?)([^\W\d][\w .-]{0,100})\1[ \t]*:(?=\s|\Z)""", re.MULTILINE)
 _CONTINUED = re.compile(r"[ \t\r\n#\]}]|-\s")  # how later lines of a field begin
 _TABS = re.compile(r"^[ \t]*\t[ \t]*|(?<=[:,-])[ \t]*\t[ \t]*", re.MULTILINE)
@@ -29,7 +30,7 @@ _REST_OF_LINE = re.compile(r"[ \t]+#([^\r\n]*)")
 _FREE_TEXT = frozenset({"title", "summary", "description"})
 _EMPTY = frozenset({""})
 _NOTHING = _EMPTY | {"~", "null"}  # of a field: in lists and maps these words stay as they are written
-_USUAL_NAMES = frozenset({"title", "tags", "date", "summary", "description", "category"})
+_USUAL_NAMES = frozenset({"title", "tags", "date", "summary", "description", "category", "access"})
 
 
 def is_chat(text: str) -> bool:
@@ -96,13 +97,23 @@ def front_matter(text: str) -> FrontMatter:
     0
     """
     head = text[:MAX_FRONT_MATTER_CHARACTERS]
-    found = _FENCED.match(head)
-    if found is None:
+    opened = _OPENED.match(head)
+    if opened is None:
         return _json_front_matter(head)
-    opener, inner, closer = found.groups()
-    if (opener == "+++") != (closer == "+++"):
+    above, opener = opened.groups()
+    closed = _CLOSED.search(head, opened.end())
+    if closed is None:
+        first = _FIELD.match(head[opened.end() :])
+        if first is None or first[2].lower() not in _USUAL_NAMES:
+            return FrontMatter()
+        return FrontMatter(warnings=(f"the front matter has no line {opener} at its end and is read as text",))
+    if (opener == "+++") != (closed[1] == "+++"):
         return FrontMatter()
-    return _toml_front_matter(inner, found.end()) if opener == "+++" else _YamlReader(inner).read(found.end())
+    inner = head[opened.end() : closed.start()]
+    line = above.count("\n") + 2
+    front = _toml_front_matter(inner, closed.end()) if opener == "+++" else _YamlReader(inner, line).read(closed.end())
+    is_text = above and _USUAL_NAMES.isdisjoint(name.lower() for name in front.fields)
+    return FrontMatter() if is_text else front
 
 
 def _json_front_matter(head: str) -> FrontMatter:
@@ -132,9 +143,9 @@ def _toml_front_matter(inner: str, end: int) -> FrontMatter:
 class _YamlReader:
     """Reads one front matter in YAML; scalars stay as written, so that `NO`, `0123` and `1.10` are not changed."""
 
-    def __init__(self, inner: str) -> None:
+    def __init__(self, inner: str, line: int) -> None:
         self._inner = inner
-        self._line = 2  # of the document, where the text that is read begins: the fence is its first line
+        self._line = line  # of the document, where the text that is read begins
         self._text = inner
         self._left = MAX_VALUES
         self._warnings: list[str] = []
@@ -167,7 +178,7 @@ class _YamlReader:
 
     def _field_by_field(self, end: int, exc: Exception) -> FrontMatter:
         """Read each field separately; a field that cannot be read stays in the text, and a warning names it."""
-        matches = list(_FIELD.finditer(self._inner))
+        matches, top = list(_FIELD.finditer(self._inner)), self._line
         lines = self._inner.splitlines()
         apart = next(
             (n for n, line in enumerate(lines) if line and not (_FIELD.match(line) or _CONTINUED.match(line))), None
@@ -177,13 +188,13 @@ class _YamlReader:
         if apart is not None:
             reason = str(getattr(exc, "problem", None) or "no field begins there")[:100]
             return FrontMatter(
-                warnings=(f"the front matter is not valid YAML (line {apart + 2}: {reason}) and is read as text",)
+                warnings=(f"the front matter is not valid YAML (line {apart + top}: {reason}) and is read as text",)
             )
         fields: dict[str, Any] = {}
         unread: list[str] = []
         self._warnings, ends = [], [match.start() for match in matches[1:]] + [len(self._inner)]
         for match, stop in zip(matches, ends, strict=True):
-            name, self._line = match.group(2), self._inner.count("\n", 0, match.start()) + 2
+            name, self._line = match.group(2), self._inner.count("\n", 0, match.start()) + top
             try:
                 node = self._composed(self._inner[match.start() : stop])
                 if isinstance(node, yaml.MappingNode):

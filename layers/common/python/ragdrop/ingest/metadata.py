@@ -26,6 +26,7 @@ MAX_DEPTH = 6  # of maps in fields that become attributes
 PLAIN = (str, int, float, bool, datetime.date, datetime.time)
 _HEAD = 70_000  # characters in which a front matter that could not be read stands
 _ACCESS = re.compile(r"^[ \t\"']*access[ \t\"']*[:=]", re.MULTILINE | re.IGNORECASE)
+_HASH = re.compile(r"^#(?=[^\W\d_])")  # before a tag, as in the text of notes
 _DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:(?:[Tt]|[ \t]+)(\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?)[ \t]*(\S*))?")
 
 
@@ -188,7 +189,7 @@ def _tags(value: object, warnings: list[str]) -> tuple[str, ...]:
     if not isinstance(values, list | tuple):
         warnings.append("tags must be a list of words and are left out")
         return ()
-    plain = [written(tag).strip() for tag in values if isinstance(tag, PLAIN)]
+    plain = [_HASH.sub("", written(tag).strip()) for tag in values if isinstance(tag, PLAIN)]
     if len(plain) < sum(tag is not None for tag in values):
         warnings.append("tags that are not plain values are left out")
     tags = dict.fromkeys(tag[:MAX_TAG_CHARACTERS] for tag in plain if tag)
