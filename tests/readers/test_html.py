@@ -260,3 +260,19 @@ def test_a_table_in_a_frame_of_one_cell_keeps_its_rows() -> None:
     inner = "<table><tr><td>part<td>code<tr><td>seal<td>7</table>"
 
     assert lines(f"<table><tr><td>Parts{inner}</table>") == "Parts\n\n| part | code |\n| --- | --- |\n| seal | 7 |"
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("<h2>Setup<a class='headerlink' href='#setup'>¶</a></h2>", "## Setup"),
+        ("<h2>History<span class='mw-editsection'>[<a href='e'>edit</a>]</span></h2>", "## History"),
+        ("<p>Source A <a href='#r1'>↩︎</a>", "Source A"),
+        ("<p>Section <a href='#a'>§ 4</a>", "Section § 4"),
+        ("<p><span style='display:block'>North</span><span style='display: block'>South</span>", "North\n\nSouth"),
+        ("<div role='row'><span role='cell'>part</span><span role='cell'>7</span></div>", "part\n\n7"),
+        ("<div>at $<div style='display:inline;'><span>5.22</span></div> a share</div>", "at $5.22 a share"),
+    ],
+)
+def test_what_stands_apart_is_apart_and_links_to_a_place_itself_are_no_text(body: str, shown: str) -> None:
+    assert lines(body) == shown

@@ -144,3 +144,19 @@ def test_an_open_document_marks_raised_and_struck_text_and_fills_merged_cells() 
     lines = read_here("opendocument", body, "a.odt").text.splitlines()
     assert lines[0] == "It holds 10⁶ l. The fee is ~~70~~ 60."
     assert lines[-3:] == ["| North | P1 | 4 |", "| North | P2 | 7 |", "| South | none | none |"]
+
+
+def test_page_headers_and_footers_of_an_open_document_stand_once_around_its_text() -> None:
+    kinds = ("office", "style", "text")
+    names = " ".join(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in kinds)
+    page = (
+        "<style:master-page><style:header><text:p>Pumps of the hall</text:p></style:header><style:footer>"
+        "<text:p>Draft 7</text:p><text:p><text:page-number>1</text:page-number></text:p></style:footer>"
+        "</style:master-page>"
+    )
+    styles = f"<office:document-styles {names}>{page}{page}</office:document-styles>"
+    body = office_files.repacked(
+        office_files.odf("text", "<text:p>It leaks.</text:p>"), {"styles.xml": styles.encode()}
+    )
+
+    assert parse(body, "a.odt").text == "Pumps of the hall\n\nIt leaks.\n\nDraft 7\n"

@@ -148,7 +148,7 @@ def test_subtitles_of_sloppy_programs_are_read_line_by_line_and_once(body: str, 
     assert not document.warnings
 
 
-def test_a_second_table_of_a_csv_file_has_a_header_of_its_own() -> None:
+def test_a_second_table_of_a_csv_file_has_its_own_header() -> None:
     document = parse("gate,keys\nnorth,4\n\nStaff\nname,role\nAnn,cook\n", "a.csv")
 
     assert document.text == (

@@ -241,3 +241,12 @@ def test_shares_of_an_open_document_are_per_cent() -> None:
     inner = f'<table:table table:name="S"><table:table-row>{name}{share}</table:table-row></table:table>'
 
     assert "| share | 47.5% |" in parse(office_files.odf("spreadsheet", inner), "a.ods").text
+
+
+def test_text_boxes_of_a_sheet_are_named_in_a_warning() -> None:
+    drawing = (
+        b'<xdr:wsDr xmlns:xdr="x" xmlns:a="y"><xdr:sp><a:p><a:r><a:t>It leaks.</a:t></a:r></a:p></xdr:sp></xdr:wsDr>'
+    )
+    body = office_files.repacked(office_files.xlsx({"S": ROWS}), {"xl/drawings/drawing1.xml": drawing})
+
+    assert parse(body).warnings == ("text boxes of the workbook are left out (1)",)

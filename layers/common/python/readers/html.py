@@ -18,8 +18,8 @@ from readers.markdown_writer import (
     struck,
     without_data_urls,
 )
-from readers.office.notation import roman
-from readers.parsed import ParsedDocument, WrittenLink, column_name
+from readers.office.notation import numeral
+from readers.parsed import ParsedDocument, WrittenLink
 from readers.read_errors import UnsafeFileError
 from readers.text_decoding import decode
 
@@ -41,6 +41,10 @@ _INLINE = _tags(
 _HEADINGS = _tags("h1 h2 h3 h4 h5 h6")
 _REPLACED = _tags("br img area input svg math wbr")  # what is shown is no text of theirs
 _HIDDEN = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
+_IN_LINE = re.compile(r"display\s*:\s*inline\s*(?:;|$)", re.IGNORECASE)
+_IN_BLOCKS = re.compile(r"display\s*:\s*(?:block|flex|grid|list-item|table)", re.IGNORECASE)
+_BLOCK_ROLES = _tags("row cell gridcell columnheader rowheader listitem heading paragraph")
+_PERMALINK = re.compile(r"\s*[¶#§🔗↩↑^]\ufe0e?\s*")
 _STRUCK = re.compile(r"text-decoration(?:-line)?\s*:[^;]*line-through", re.IGNORECASE)
 _MOVED = re.compile(r"vertical-align\s*:\s*(sup|sub)", re.IGNORECASE)
 _RULE = re.compile(r"([^{}]{1,1000})\{([^{}]{0,2000})\}")
@@ -142,6 +146,8 @@ class _Page:
             self._buffer.append(self._replaced(node, tag, attributes, depth))
             return
         inline = tag in _INLINE
+        if style or "role" in attributes:
+            inline = (inline and not _apart(style, attributes)) or _IN_LINE.search(style) is not None
         if not inline:
             self._break()
         with self._striking(tag in {"s", "strike", "del"} or _STRUCK.search(style) is not None):
@@ -360,8 +366,13 @@ class _Page:
         attributes = node.attributes
         if not attributes:
             return False
-        if attributes.get("class") == "katex-html" and attributes.get("aria-hidden") == "true":
+        names = attributes.get("class") or ""
+        if names == "katex-html" and attributes.get("aria-hidden") == "true":
             return True  # the formula before it, once more
+        if "mw-editsection" in names.split() or (
+            (attributes.get("href") or "").startswith("#") and _PERMALINK.fullmatch(node.text(deep=True) or "")
+        ):
+            return True  # a link to the place where it stands, or to its editor
         is_hidden = (
             attributes.get("hidden", "until-found") != "until-found"
             or attributes.get("role") == "navigation"
@@ -375,6 +386,11 @@ class _Page:
 def _refuse_deeper(depth: int) -> None:
     if depth > MAX_DEPTH:
         raise UnsafeFileError(f"the page is nested deeper than {MAX_DEPTH} elements", limit_depth=MAX_DEPTH)
+
+
+def _apart(style: str, attributes: Mapping[str, str | None]) -> bool:
+    """Whether an element that usually stands in a line is a block."""
+    return _IN_BLOCKS.search(style) is not None or attributes.get("role") in _BLOCK_ROLES
 
 
 def _is_question(node: LexborNode, tag: str, attributes: Mapping[str, str | None]) -> bool:
@@ -405,19 +421,6 @@ def _list(node: LexborNode, tag: str, attributes: Mapping[str, str | None]) -> _
         items = sum(each.tag == "li" for each in node.iter())
         return _List(_integer(attributes.get("start"), items), -1, kind)
     return _List(_integer(attributes.get("start"), 1), 1, kind)
-
-
-def numeral(number: int, style: str) -> str:
-    """The number of an item in a style of HTML's lists: `1`, `a`, `A`, `i` or `I`.
-
-    >>> numeral(28, "a"), numeral(4, "I"), numeral(0, "a"), numeral(7, "1")
-    ('ab', 'IV', '0', '7')
-    """
-    lower = style.lower()
-    if lower not in {"a", "i"} or not 0 < number < 4_000:
-        return str(number)
-    text = roman(number) if lower == "i" else column_name(number - 1).lower()
-    return text.upper() if style.isupper() else text
 
 
 def formula(node: LexborNode, depth: int = 0) -> str:

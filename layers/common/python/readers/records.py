@@ -283,6 +283,7 @@ _MOMENT = r"(?:(\d{1,3}):)?(\d\d?):(\d\d)(?:[,.](\d{1,3}))?"
 _TIME = re.compile(rf"[ \t]*{_MOMENT} --> {_MOMENT}")
 _VOICE = re.compile(r"<v(?:\.[^ <>]*)? ([^<>]{1,100})>")
 _MARK = re.compile(r"</?[a-zA-Z0-9][^<>]{0,200}>|\{\\[^{}]{0,40}\}")
+_NUMBERED = re.compile(r"[\d:.,> \t-]+")  # how a cue begins, or what is left of its time
 _WITHOUT_TIME = re.compile(r"[ \t]*(?:NOTE|STYLE|REGION)\b|WEBVTT")
 
 
@@ -318,7 +319,7 @@ def _cues(text: str, left_out: list[str]) -> Iterator[tuple[int, int, list[str]]
         lines = block.split("\n")
         times = [(number, found) for number, line in enumerate(lines) if (found := _TIME.match(line))]
         if not times and not _WITHOUT_TIME.match(lines[0]):
-            if span and not block.strip().isdecimal():
+            if span and not _NUMBERED.fullmatch(lines[0]):
                 yield *span, _said(lines)
             else:
                 left_out += [block] if block.strip() else []

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from readers.office.package import attribute, child, integer, local
+from readers.parsed import column_name
 
 BULLET = "\u2022"
 MAX_BASES = 20  # styles that a style is based on, one on the other
@@ -155,6 +156,19 @@ def roman(number: int) -> str:
         text += digits * (number // worth)
         number %= worth
     return text
+
+
+def numeral(number: int, style: str) -> str:
+    """The number of an item in a style of HTML's lists: `1`, `a`, `A`, `i` or `I`.
+
+    >>> numeral(28, "a"), numeral(4, "I"), numeral(0, "a"), numeral(7, "1")
+    ('ab', 'IV', '0', '7')
+    """
+    lower = style.lower()
+    if lower not in {"a", "i"} or not 0 < number < 4_000:
+        return str(number)
+    text = roman(number) if lower == "i" else column_name(number - 1).lower()
+    return text.upper() if style.isupper() else text
 
 
 def lettered(number: int) -> str:

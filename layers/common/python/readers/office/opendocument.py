@@ -123,14 +123,17 @@ def read_opendocument(body: bytes) -> ParsedDocument:
     if content is None:
         raise CorruptFileError("the OpenDocument file has no body; open it in its program and save it again")
     writer = MarkdownWriter()
-    reading = _Reading(writer, TextStyles((package.xml("styles.xml"), root)))
+    styles = package.xml("styles.xml")
+    reading = _Reading(writer, TextStyles((styles, root)))
     slides = [node for node in content if local(node) == "page"]
     refuse_over(MAX_SLIDES, len(slides), "slides", "the presentation")
     if slides:
         for number, slide in enumerate(slides, start=1):
             reading.slide(number, slide)
     else:
+        reading.margin(styles, "header")
         reading.walk(content)
+        reading.margin(styles, "footer")
     media_type = ODP if slides else ODT
     embedded = sum(name.startswith("Object ") and name.endswith("/content.xml") for name in package.names)
     return writer.document(media_type, links=reading.links[:MAX_LINKS], warnings=reading.warnings(embedded))
@@ -166,6 +169,13 @@ class _Reading:
                 self._writer.heading(3, "Notes")
                 for text in texts:
                     self._writer.block(text)
+
+    def margin(self, styles: Element | None, kind: str) -> None:
+        """Write the paragraphs of all page headers, or footers, once each."""
+        parts = [node for node in styles.iter() if local(node).startswith(kind)] if styles is not None else []
+        texts = (self._text(each) for part in parts for each in below(part, "p"))
+        for text in dict.fromkeys(text for text in texts if any(map(str.isalpha, text))):
+            self._writer.block(text)
 
     def walk(self, node: Element, lists: int = 0) -> None:
         """Write what is in *node*, within so many lists."""

@@ -390,3 +390,7 @@ def _left_out(package: Package) -> Iterator[str]:
         count = sum(name.startswith(start) and not name.endswith(("/", ".rels")) for name in package.names)
         if count:
             yield f"{kind} of the workbook are left out ({count})"
+    drawings = (name for name in package.names if name.startswith("xl/drawings/drawing"))
+    boxes = sum(b":t>" in (package.read(name) or b"") for name in drawings)
+    if boxes:
+        yield f"text boxes of the workbook are left out ({boxes})"
