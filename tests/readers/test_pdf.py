@@ -89,3 +89,18 @@ def test_a_page_whose_content_cannot_be_unpacked_is_corrupt_and_not_empty() -> N
 
     with pytest.raises(CorruptFileError, match="broken"):
         parse(body, "a.pdf")
+
+
+def test_columns_that_a_pdf_has_line_by_line_are_named_in_a_warning() -> None:
+    left, right = "Drain the tank first and wait until", "The ferry leaves at eight, and the"
+    columns = [[(50, 700 - 14 * at, left) for at in range(9)], [(310, 700 - 14 * at, right) for at in range(9)]]
+    across = [piece for pair in zip(*columns, strict=True) for piece in pair]
+
+    def page(pieces: list[tuple[int, int, str]]) -> bytes:
+        shown = " ".join(f"1 0 0 1 {x} {y} Tm ({words}) Tj" for x, y, words in pieces)
+        return document_files.pdf_of(f"BT /F1 11 Tf {shown} ET")
+
+    assert parse(page(columns[0] + columns[1]), "a.pdf").warnings == ()
+    assert parse(page(across), "a.pdf").warnings == (
+        "columns of 1 pages stand in the PDF line by line, and their sentences are mixed: 1",
+    )

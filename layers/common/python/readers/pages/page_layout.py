@@ -16,6 +16,8 @@ GAP = 0.8  # of a line's height: words of justified prose are nearer, cells of a
 LEAST_GUTTER = 0.35  # of a line's height: what must be left of a gap that all lines of a table share
 FAR = 2.2  # heights of a line: what is further below does not go on
 NEAR = 3.0  # points: lines that end so near to another one meet it
+HALF = 8.0  # heights of a line: a narrower piece is no line of a column
+LINES_ACROSS = 8  # whose halves are prose: fewer are a head of a letter
 MAX_MEETINGS = 250_000  # of flat with upright lines: more are a drawing
 Span = tuple[float, float]
 
@@ -298,7 +300,7 @@ def layout_of(page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage, text: st
     """What may be a table, by positions; None if nothing is, or *text* does not match the page's characters."""
     turn = _TURNS[page.get_rotation() % 360]
     rules = list(_rules(page, turn))
-    parts = [*_ruled_parts(rules), *_parts_with_gaps(textpage, turn, text.count("\n"))]
+    parts = [*_ruled_parts(rules), *_parts_with_gaps(_lines_of_pieces(textpage, turn, text.count("\n")))]
     if not parts or len(text) != textpage.count_chars():
         return None
     box = _Boxes(textpage, turn)
@@ -341,11 +343,29 @@ def _ruled_parts(rules: list[Rule]) -> Iterator[Span]:
         yield min(rule.y0 for rule in upright) - MARGIN, max(rule.y1 for rule in upright) + MARGIN
 
 
-def _parts_with_gaps(textpage: pypdfium2.PdfTextPage, turn: Turn, breaks: int) -> Iterator[Span]:
-    """The spans whose lines are short pieces of text with gaps between them."""
+def is_read_across(page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage, text: str) -> bool:
+    """Whether neighbouring lines are halves of two columns of prose that follow each other in *text*."""
+    lines = _lines_of_pieces(textpage, _TURNS[page.get_rotation() % 360], text.count("\n"))
+    at = 0
+    while at < len(lines):
+        block = grown(lines, at)[0]
+        if sum(_is_across(line) for line in block) >= LINES_ACROSS:
+            return True
+        at += max(len(block), 1)
+    return False
+
+
+def _is_across(line: Line) -> bool:
+    if len(line) != 2 or line[1].start != line[0].start + 1:
+        return False
+    return min(piece.x1 - piece.x0 for piece in line) >= HALF * line[0].height
+
+
+def _lines_of_pieces(textpage: pypdfium2.PdfTextPage, turn: Turn, breaks: int) -> list[Line]:
+    """The lines of a page that has pieces of text with gaps between them; a piece has its number as its place."""
     count = pdfium.FPDFText_CountRects(textpage, 0, -1)
     if not breaks + MIN_LINES < count < MAX_WORDS:  # a piece is a line, but for a few
-        return
+        return []
     left, top, right, bottom = sides = [ctypes.c_double() for _ in range(4)]
     references = [ctypes.byref(side) for side in sides]
     boxes: list[Box] = []
@@ -359,9 +379,12 @@ def _parts_with_gaps(textpage: pypdfium2.PdfTextPage, turn: Turn, breaks: int) -
         gaps += x0 - reach > GAP * (y1 - y0) and y0 < middle < y1
         reach, middle = x1, (y0 + y1) / 2
     if gaps < MIN_LINES:  # the pieces of a line follow each other
-        return
-    pieces = [PlacedWord(*box, index, index) for index, box in enumerate(boxes)]
-    lines = lines_of(pieces)
+        return []
+    return lines_of([PlacedWord(*box, index, index) for index, box in enumerate(boxes)])
+
+
+def _parts_with_gaps(lines: list[Line]) -> Iterator[Span]:
+    """The spans whose lines are short pieces of text with gaps between them."""
     of_cells = [len(line) > 1 and _is_of_cells(line) for line in lines]
     at = 0
     while sum(of_cells[at:]) >= MIN_LINES:

@@ -12,7 +12,7 @@ import pypdfium2.raw as pdfium
 from readers.formats import PDF
 from readers.markdown_writer import first_twenty, one_line, table_row
 from readers.pages.page_glyphs import HYPHEN, MARK, PageGlyphs, in_words, is_right_to_left, reflow
-from readers.pages.page_layout import Layout, PlacedWord, layout_of, lines_of
+from readers.pages.page_layout import Layout, PlacedWord, is_read_across, layout_of, lines_of
 from readers.pages.page_tables import FoundTable, PageTables
 from readers.parsed import Heading, ParsedDocument, Table
 from readers.read_errors import CorruptFileError, EmptyFileError, EncryptedFileError, UnsafeFileError, refuse_over
@@ -114,6 +114,7 @@ class PageTexts:
 
     def __init__(self) -> None:
         self.flattened: list[int] = []  # numbers of pages, from 1, whose apparent tables became text
+        self.across: list[int] = []  # of those whose columns of prose follow each other line by line
         self.guessed = 0  # glyphs whose font maps them to no character
         self._last: tuple[FoundTable, str] | None = None  # the table that ends the last page, and its header
 
@@ -122,6 +123,9 @@ class PageTexts:
         if self.flattened:
             many, shown = len(self.flattened), first_twenty(self.flattened)
             yield f"tables of {many} pages could not be kept as rows and were flattened to text: {shown}"
+        if self.across:
+            many, shown = len(self.across), first_twenty(self.across)
+            yield f"columns of {many} pages stand in the PDF line by line, and their sentences are mixed: {shown}"
         if self.guessed:
             yield f"{self.guessed} glyphs have no character in their font's map and are left out; text may be missing"
 
@@ -133,6 +137,8 @@ class PageTexts:
         before, self._last = self._last, None
         if found.is_doubtful:
             self.flattened.append(number)
+        elif found.is_across:
+            self.across.append(number)
         if layout is None or not tables:
             return PageText(in_words(reflow(raw)))
         parts: list[str] = []
@@ -154,7 +160,8 @@ class PageTexts:
 class PageCharacters:
     """The characters of a page in PDFium's order, corrected by their positions, and the tables that they form.
 
-    `layout` is None where they form none for sure; `guessed` glyphs have no character in their font's map.
+    `layout` is None where they form none for sure; `guessed` glyphs have no character in their font's map; lines of two
+    columns `is_across` where they follow each other.
     """
 
     raw: str
@@ -162,6 +169,7 @@ class PageCharacters:
     tables: list[FoundTable]
     is_doubtful: bool
     guessed: int
+    is_across: bool = False
 
     def in_order(self) -> list[int]:
         """The places in `raw` in the order in which the page's parsed text has them: tables cell by cell."""
@@ -185,12 +193,16 @@ def characters_of(page: pypdfium2.PdfPage) -> PageCharacters:
     plain = textpage.get_text_range().replace(MARK, " ")
     glyphs = PageGlyphs(textpage)
     raw = glyphs.mended(plain)
-    layout = None if is_right_to_left(raw) else layout_of(page, textpage, raw)
-    if layout is None:
+    if is_right_to_left(raw):
         return PageCharacters(raw, None, [], is_doubtful=False, guessed=glyphs.guessed)
+    layout = layout_of(page, textpage, raw)
+    if layout is None:
+        across = is_read_across(page, textpage, raw)
+        return PageCharacters(raw, None, [], is_doubtful=False, guessed=glyphs.guessed, is_across=across)
     finder = PageTables(plain, layout.font)
     tables = sorted(finder.find(layout.words, layout.rules), key=lambda table: table.start)
-    return PageCharacters(raw, layout, tables, is_doubtful=bool(finder.doubtful), guessed=glyphs.guessed)
+    across = not tables and is_read_across(page, textpage, raw)
+    return PageCharacters(raw, layout, tables, bool(finder.doubtful), glyphs.guessed, across)
 
 
 def _markdown(raw: str, found: FoundTable, before: tuple[FoundTable, str] | None) -> tuple[str, Table]:
