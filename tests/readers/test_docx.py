@@ -126,6 +126,13 @@ def test_raised_lowered_and_struck_text_is_marked_also_where_a_style_says_so(run
     assert read(p(runs)).text.strip() == text
 
 
+def test_hidden_text_is_left_out_with_a_warning() -> None:
+    document = read(p(run("It leaks."), run(" Ask Bob.", "<w:vanish/>"), run(" Now.", '<w:vanish w:val="0"/>')))
+
+    assert document.text == "It leaks. Now.\n"
+    assert document.warnings == ("hidden text of the Word document is left out",)
+
+
 def test_deleted_text_is_left_out_with_a_warning_and_inserted_text_stays() -> None:
     change = '<w:del w:id="1"><w:r><w:delText>nine</w:delText></w:r></w:del><w:ins w:id="2">' + run("ten") + "</w:ins>"
 

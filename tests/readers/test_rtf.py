@@ -59,6 +59,13 @@ def test_deleted_text_of_rtf_is_left_out_with_a_warning() -> None:
     assert document.warnings == ("text deleted under tracked changes is left out",)
 
 
+def test_hidden_text_of_rtf_is_left_out_with_a_warning() -> None:
+    document = rtf(r"It leaks.{\v  Ask \'e9} Now.\v0\par")
+
+    assert document.text == "It leaks. Now.\n"
+    assert document.warnings == ("1 hidden parts of the RTF document are left out",)
+
+
 def test_merged_cells_of_rtf_fill_what_they_cover() -> None:
     first = r"\trowd\clvmgf\cellx900\cellx1800\cellx2700 North\cell Saw\cell 4\cell\row"
     second = r"\trowd\clvmrg\cellx900\cellx1800\cellx2700 \cell Axe\cell 9\cell\row"

@@ -27,7 +27,7 @@ _LEFT_OUT = (
     (b"<w:altChunk", "inserted documents (altChunk) are left out"),
 )
 _MARGIN = re.compile(r"word/(header|footer)\d*\.xml")
-_LOOKS = frozenset({"vertAlign", "strike", "dstrike"})
+_LOOKS = frozenset({"vertAlign", "strike", "dstrike", "vanish"})
 _OF_FIELDS = frozenset({"fldChar", "instrText", "rPr"})
 _REFERRING = frozenset({"hyperlink", "blip", "imagedata", "hlinkClick"})
 MAX_CELL_CHARACTERS = 1_000  # of a table of data with other tables in its cells; a larger one lays out a page
@@ -40,6 +40,7 @@ class WordPackage(Package):
     def __init__(self, body: bytes) -> None:
         super().__init__(body, "the Word document")
         self.unread = 0  # numbers whose form is not known
+        self._hides = False
         first = dict(self.relations("").values())
         self.main = first.get("officeDocument", "word/document.xml")
         self._related = dict(reversed(self.relations(self.main).values()))
@@ -60,7 +61,7 @@ class WordPackage(Package):
                 root = self.xml(name) if name in texts else None
                 if root is not None:
                     self._drop_dangling(root, name)
-                    self.unread += self._rewritten(root)
+                    self._rewrite(root)
                     body = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
                 copy.writestr(name, body or b"")
         return written.getvalue()
@@ -72,7 +73,7 @@ class WordPackage(Package):
             kind = _MARGIN.fullmatch(name)
             root = self.xml(name) if kind else None
             if kind and root is not None:
-                self.unread += self._rewritten(root)
+                self._rewrite(root)
                 texts = (one_line("".join(_as_shown(paragraph))) for paragraph in below(root, "p"))
                 found[kind[1]] += [text for text in texts if any(map(str.isalpha, text))]
         damaged = sum(bool(_MARGIN.fullmatch(name)) for name in self.damaged)
@@ -86,6 +87,8 @@ class WordPackage(Package):
             yield "the comments of the Word document are left out"
         document = self.read(self.main) or b""
         yield from (warning for mark, warning in _LEFT_OUT if mark in document)
+        if self._hides:
+            yield "hidden text of the Word document is left out"
         embedded = sum(name.startswith("word/embeddings/") for name in self.names)
         if embedded:
             yield f"{embedded} embedded files of the Word document are left out"
@@ -97,8 +100,10 @@ class WordPackage(Package):
     def _styles(self) -> WordStyles:
         return WordStyles(self.xml(self.related("styles")))
 
-    def _rewritten(self, root: Element) -> int:
-        return _Part(self._styles, WordNumbers(self.xml(self.related("numbering")), self._styles)).rewrite(root)
+    def _rewrite(self, root: Element) -> None:
+        part = _Part(self._styles, WordNumbers(self.xml(self.related("numbering")), self._styles))
+        self.unread += part.rewrite(root)
+        self._hides |= part.hides
 
     def _drop_dangling(self, root: Element, part: str) -> None:
         """Remove references to parts that are not listed: mammoth would refuse the document."""
@@ -249,6 +254,7 @@ class _Part:
         self._styles, self._numbers = styles, numbers
         self._cached: dict[tuple[str, bool], list[Element]] = {}
         self._unread = 0
+        self.hides = False  # some text
 
     def rewrite(self, root: Element) -> int:
         """Change the part; return how many numbers have a form that is not known."""
@@ -276,6 +282,10 @@ class _Part:
             look = {name: found for each in reversed(chain) for found in each if (name := local(found)) in _LOOKS}
             moved = value(look.get("vertAlign")) or ("" if len(shifts) == 1 else _shift(own))
             is_struck = is_on(look.get("strike")) or is_on(look.get("dstrike"))
+            if is_on(look.get("vanish")):
+                self.hides |= any(_texts(run))
+                run[:] = [node for node in run if local(node) != "t"]
+                continue
             if own is not None:
                 _write_symbols(run, attribute(fonts, "ascii") if (fonts := child(own, "rFonts")) is not None else "")
                 own[:] = []  # mammoth would part runs that differ in nothing that is read

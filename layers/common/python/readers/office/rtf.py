@@ -22,7 +22,7 @@ _ROW = "\ufdd2"  # stands before and behind the cells of a row
 MAX_FONT_CHARACTERS = 262_144  # of a source, in which the table of its fonts stands
 NEAR = 20  # twips: borders of cells that are nearer to each other are the same
 _WORDS = (
-    "super|sub|nosupersub|up|dn|strike|striked|plain|deleted|trowd|cellx|clvmgf|clvmrg|clmgf|clmrg|row|f"  # of Word's
+    "super|sub|nosupersub|up|dn|strike|striked|plain|deleted|trowd|cellx|clvmgf|clvmrg|clmgf|clmrg|row|f|v"  # of Word's
 )
 _TOKEN = re.compile(rf"\\({_WORDS})(?![a-zA-Z])(-?\d{{1,9}})? ?|\\'([0-9a-fA-F]{{2}})|\\[^a-zA-Z]|[{{}}]")
 _SYMBOL_FONT = re.compile(r"\{\\f(\d{1,9})(?:[^{}]|\{[^{}]{0,200}\}){0,200}?\bSymbol;")
@@ -36,7 +36,13 @@ class _State:
     shift: str = ""
     struck: bool = False
     deleted: bool = False
+    hidden: bool = False
     font: str = ""
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether a run is not read."""
+        return self.deleted or self.hidden
 
     def after(self, word: str, number: str | None) -> _State:
         """What holds behind a control word."""
@@ -54,6 +60,8 @@ class _State:
                 return replace(self, struck=is_on)
             case "deleted":
                 return replace(self, deleted=is_on)
+            case "v":
+                return replace(self, hidden=is_on)
             case "f":
                 return replace(self, font=number or "")
         return self
@@ -70,7 +78,7 @@ def marked(source: str) -> tuple[str, bool]:
     state, cells, flag, at, has_deleted = _State(), list[str](), "", 0, False
     for found in _TOKEN.finditer(source):
         word, number, before = found[1], found[2], state
-        if not state.deleted:
+        if not state.is_dropped:
             parts.append(source[at : found.start()])
         at = found.end()
         if found[0] == "{":
@@ -89,7 +97,7 @@ def marked(source: str) -> tuple[str, bool]:
             state = state.after(word, number)
         has_deleted |= state.deleted
         mark = str(state) if str(state) != str(before) else ""
-        keeps = not (state.deleted and before.deleted) or found[0] in "{}"
+        keeps = not (state.is_dropped and before.is_dropped) or found[0] in "{}"
         sign = dingbats.get(("Symbol", int(found[3], 16))) if found[3] and state.font in symbols else None
         shown = found[0] if sign is None else rf"{{\uc1\u{sign}?}}"
         parts.append((mark + shown if shown == "}" else shown + mark) if keeps else "")
@@ -173,6 +181,7 @@ _LEFT_OUT = (
     (r"\{\\shptxt\b", "text boxes"),
     (r"\\moMath\b", "formulas"),
     (r"\{\\(?:header|footer)[lrf]?\b", "page headers and footers"),
+    (r"\\v(?![a-zA-Z0-9])", "hidden parts"),
 )
 
 
