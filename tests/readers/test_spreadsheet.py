@@ -235,12 +235,16 @@ def test_numbers_are_shown_with_the_zeros_of_their_format() -> None:
     assert "| gate | 012-3456 |" in document.text
 
 
-def test_shares_of_an_open_document_are_per_cent() -> None:
-    share = '<table:table-cell office:value-type="percentage" office:value="0.475"/>'
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [('"percentage" office:value="0.475"', "47.5%"), ('"time" office:time-value="PT36H05M00S"', "36:05:00")],
+)
+def test_shares_and_times_of_an_open_document_are_read_as_shown(value: str, shown: str) -> None:
     name = '<table:table-cell office:value-type="string"><text:p>share</text:p></table:table-cell>'
-    inner = f'<table:table table:name="S"><table:table-row>{name}{share}</table:table-row></table:table>'
+    cells = f"{name}<table:table-cell office:value-type={value}/>"
+    inner = f'<table:table table:name="S"><table:table-row>{cells}</table:table-row></table:table>'
 
-    assert "| share | 47.5% |" in parse(office_files.odf("spreadsheet", inner), "a.ods").text
+    assert f"| share | {shown} |" in parse(office_files.odf("spreadsheet", inner), "a.ods").text
 
 
 def test_text_boxes_of_a_sheet_are_named_in_a_warning() -> None:

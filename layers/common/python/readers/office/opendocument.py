@@ -17,6 +17,7 @@ from readers.read_errors import CorruptFileError, refuse_over
 MAX_PARENTS = 20
 MAX_MARKED_CELLS = 1_000_000  # of a sheet
 _FORMS = {"i": "lowerRoman", "I": "upperRoman", "a": "lowerLetter", "A": "upperLetter"}
+_SHOWN_AS = {"percentage": "%", "time": ":"}
 _POSITION = re.compile(r"(super|sub|-?\d+)")
 
 
@@ -341,12 +342,12 @@ def _has_text(cell: tuple[str, int, int]) -> bool:
 
 
 def marked_cells(root: Element) -> tuple[dict[str, list[Merged]], dict[str, dict[tuple[int, int], str]]]:
-    """The merged cells of each sheet of a spreadsheet, in order, and the cells that are shown as per cent."""
+    """The merged cells of each sheet of a spreadsheet, in order, and the forms of its cells with shares and times."""
     found: dict[str, list[Merged]] = {}
-    percents: dict[str, dict[tuple[int, int], str]] = {}
+    forms: dict[str, dict[tuple[int, int], str]] = {}
     for sheet in below(root, "table"):
         cells = found.setdefault(attribute(sheet, "name"), [])
-        shares = percents.setdefault(attribute(sheet, "name"), {})
+        marked = forms.setdefault(attribute(sheet, "name"), {})
         number = 0
         for row in _rows(sheet):
             column = 0
@@ -356,12 +357,13 @@ def marked_cells(root: Element) -> tuple[dict[str, list[Merged]], dict[str, dict
                 if down > 1 or across > 1:
                     cells.append(((number, column), (number + down - 1, column + across - 1)))
                 columns = _count(cell, "number-columns-repeated", MAX_ROWS)
-                if attribute(cell, "value-type") == "percentage":
+                form = _SHOWN_AS.get(attribute(cell, "value-type"))
+                if form:
                     places = product(range(number, number + rows), range(column, column + columns))
-                    shares |= dict.fromkeys(islice(places, max(MAX_MARKED_CELLS - len(shares), 0)), "%")
+                    marked |= dict.fromkeys(islice(places, max(MAX_MARKED_CELLS - len(marked), 0)), form)
                 column += columns
             number += rows
-    return found, percents
+    return found, forms
 
 
 def _count(node: Element, name: str, limit: int) -> int:

@@ -30,7 +30,7 @@ MAX_SHEETS = 1_000
 Places: TypeAlias = "frozenset[tuple[int, int]]"
 """Row and column of each, both from 0."""
 Formats: TypeAlias = "dict[tuple[int, int], str]"
-"""Of cells by their places: `%`, or a zero for each digit that is always shown, such as `00000` and `000-00`."""
+"""Of cells by their places: `%`, `:` for times, or the zeros that are always shown, such as `00000` and `000-00`."""
 _BUILT_IN = {9: "%", 10: "%"}  # 0 % and 0.00 %, ECMA-376 part 1, 18.8.30
 _CELL = re.compile(rb"<(?:\w+:)?c\s([^<>]{1,200})>")
 _AT = re.compile(rb'\br="([A-Z]{1,3})(\d{1,7})"')
@@ -120,6 +120,8 @@ MAX_MERGED_CELLS = 20_000  # of a sheet; those behind them are not filled
 ROWS_OF_A_PLACE = 200
 _REPEATED = re.compile(rb"number-(rows|columns)-repeated=[\"'](\d{5,30})[\"']")
 _ZIP = b"PK"
+_SHOWN = re.compile(rb"value-type=[\"'](?:percentage|time)")
+_DURATION = re.compile(r"PT(\d{1,9})H(\d\d?)M(\d\d?)(?:[.,]\d+)?S")
 _LEFT_OUT = (
     ("xl/vbaProject", "macros"),
     ("xl/charts/chart", "charts"),
@@ -152,7 +154,7 @@ def read_spreadsheet(body: bytes) -> ParsedDocument:
         _refuse_repeats(package)
         media_type = ODS if "content.xml" in package.names else XLSX
         content = package.read("content.xml") or b""
-        root = package.xml("content.xml") if b"s-spanned=" in content or b"percentage" in content else None
+        root = package.xml("content.xml") if b"s-spanned=" in content or _SHOWN.search(content) else None
         if root is not None:
             merged, formats = marked_cells(root)
     else:
@@ -269,8 +271,11 @@ class _Sheet:
                 yield _Row(row + 1, _filled(cells, row, covered), is_text)
 
     def _shown(self, row: int, column: int, value: Value) -> str:
-        if isinstance(value, float | int) and (form := self._formats.get((row, column))):
+        form = self._formats.get((row, column))
+        if form and isinstance(value, float | int):
             return as_text(round(value * 100, 10)) + "%" if form == "%" else padded(value, form)
+        if form == ":" and isinstance(value, str) and (time := _DURATION.fullmatch(value)):
+            return f"{time[1]}:{time[2]:0>2}:{time[3]:0>2}"
         if self._without and value == "" and (row, column) in self._without:
             return NO_RESULT
         return as_text(value)
