@@ -190,3 +190,10 @@ def test_a_single_byte_encoding_is_guessed() -> None:
     text = "Die schöne Frau hat einen Kaffee für drei Euro gekauft, später auch Käse und Brötchen. " * 5
 
     assert parse(text.encode("cp1252"), "a.txt").text == text
+
+
+def test_a_character_in_two_halves_of_utf8_is_read() -> None:
+    document = parse(b"caf\xc3\xa9 \xed\xa0\xbd\xed\xb8\x80 ok", "a.txt")
+
+    assert (document.text, document.warnings) == ("café 😀 ok", ())
+    assert parse("각 힣 \U0001f600".encode(), "a.txt").text == "각 힣 😀"

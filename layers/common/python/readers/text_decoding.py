@@ -56,7 +56,10 @@ def decode(body: bytes, *, declared: bool = False, charset: str = "") -> tuple[s
 
 
 def _utf8(body: bytes) -> str | None:
+    """The text of UTF-8, or of CESU-8, in which databases write a character beyond U+FFFF as two halves."""
     try:
+        if b"\xed" in body:
+            return body.decode("utf-8", "surrogatepass").encode("utf-16-le", "surrogatepass").decode("utf-16-le")
         return body.decode("utf-8")
     except UnicodeDecodeError:
         return None
