@@ -100,7 +100,8 @@ def test_a_long_markdown_text_has_the_same_headings_by_a_line_scan() -> None:
         ("Scope {#scope}", "Scope"),
         ("Scope {: .wide }", "Scope"),
         ('<a name="s"></a>Scope &amp; size <br>', "Scope & size"),
-        ("![Logo](l.png) Guide", "Logo Guide"),
+        ("![Logo](l.png) Guide", "Guide"),
+        ("[![Logo](l.png)](a.md)", "Logo"),
         (
             "snake_case_name and 2*3*4, C#, a_b \\* c, ~~old~~ {x}",
             "snake_case_name and 2*3*4, C#, a_b * c, ~~old~~ {x}",
@@ -110,3 +111,13 @@ def test_a_long_markdown_text_has_the_same_headings_by_a_line_scan() -> None:
 @pytest.mark.parametrize("filler", ["", "It leaks.\n\n" * 25_000])
 def test_a_heading_is_named_as_a_reader_sees_it(written: str, shown: str, filler: str) -> None:
     assert parse(f"{filler}# {written}\n\nText\n", "a.md").headings[0].text == shown
+
+
+def test_headings_in_html_are_headings_too() -> None:
+    text = (
+        "<p>\n<img src='l.png'>\n</p>\n\n<div>\n<h1 align='center'>The\n<b>pump</b></h1>\n</div>\n\nText\n\n## Parts\n"
+    )
+
+    document = parse(text, "a.md")
+
+    assert document.headings == (Heading(1, "The pump", text.index("<h1")), Heading(2, "Parts", text.index("##")))

@@ -15,6 +15,7 @@ MAX_PARSED_CHARACTERS = 200_000  # hostile nesting of this length takes markdown
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.{0,1000}?))?(?:[ \t]+#{1,1000})?[ \t]*$")
+_HTML_HEADING = re.compile(r"<h([1-6])\b[^<>]{0,200}>(.{0,1000}?)</h\1>", re.IGNORECASE | re.DOTALL)
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _DELIMITERS = re.compile(r" {0,3}\|?(?:[ \t]*:?-+:?[ \t]*\|){1,500}(?:[ \t]*:?-+:?[ \t]*)?$")
 
@@ -42,6 +43,14 @@ def outline(text: str, body_start: int) -> Outline:
         for token, inline in pairwise(tokens)
         if token.type == "heading_open" and token.map and token.map[0] < len(starts)
     ]
+    headings += [
+        Heading(int(found[1]), text, starts[token.map[0] + token.content.count("\n", 0, found.start())])
+        for token in tokens
+        if token.type == "html_block" and token.map
+        for found in _HTML_HEADING.finditer(token.content)
+        if (text := heading_text(found[2]))
+    ]
+    headings.sort(key=lambda heading: heading.start)
     tables = [
         Table(starts[first], starts[min(first + 2, last)], starts[min(last, len(starts) - 1)])
         for token in tokens
@@ -102,11 +111,12 @@ def _lines(text: str, start: int) -> Iterator[tuple[int, str, int]]:
 
 MAX_HEADING_CHARACTERS = 300  # in which marks are looked for
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_PICTURE = re.compile(r"!\[([^\[\]]*)\]\([^()]*\)")
 _MARKS = (  # what stands for text in a heading, and that text
     (re.compile(r"\s*\{\s*[#.:][^{}]*\}\s*$"), ""),  # an anchor of Pandoc, kramdown or Docusaurus
     (re.compile(r"</?[a-zA-Z][^<>]*>|<!--.*?-->"), ""),
     (re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]"), r"\1"),
-    (re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)"), r"\1"),
+    (re.compile(r"\[([^\[\]]*)\]\([^()]*\)"), r"\1"),
     (re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*"), r"\1"),
     (re.compile(r"(?<![\w*\\])\*(?=[^\s*])([^*]+?)(?<=[^\s\\])\*(?![\w*])"), r"\1"),
     (re.compile(r"(?<![\w\\])_(?=[^\s_])([^_]+?)(?<=[^\s\\])_(?!\w)"), r"\1"),
@@ -123,9 +133,11 @@ def heading_text(written: str) -> str:
     if len(text) > MAX_HEADING_CHARACTERS:
         return text
     codes = [found[2].strip() for found in _CODE.finditer(text)]
-    text = _CODE.sub("\0", text)
-    for mark, shown in _MARKS:
-        text = mark.sub(shown, text)
+    coded, text = _CODE.sub("\0", text), ""
+    for picture in ("", r"\1"):  # its description, where there is nothing else
+        text = text.strip() or _PICTURE.sub(picture, coded)
+        for mark, shown in _MARKS:
+            text = mark.sub(shown, text)
     parts = _unescaped(text).split("\0")
     if len(parts) != len(codes) + 1:
         return written
