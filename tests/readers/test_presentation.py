@@ -104,3 +104,11 @@ def test_merged_cells_of_a_slides_table_are_filled_and_raised_and_struck_runs_ma
 
     rows = read_here("presentation", written.getvalue(), "a.pptx").text.splitlines()[-2:]
     assert rows == ["| North | 10⁶ ~~9~~ |", "| North | 7 |"]
+
+
+def test_a_date_in_a_sentence_is_read_and_one_that_stands_alone_is_not() -> None:
+    date = '<a:fld id="{1}" type="datetime1"><a:t>5 May</a:t></a:fld>'
+
+    document = slide(f"<a:p><a:r><a:t>Open until </a:t></a:r>{date}</a:p><a:p>{date}</a:p>")
+
+    assert document.text == "## Yard\n\nOpen until 5 May\n"

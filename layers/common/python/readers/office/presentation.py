@@ -220,9 +220,10 @@ def _title(shape: Element) -> str:
 
 def _paragraph(paragraph: Element) -> str:
     parts: list[str] = []
+    skipped = ("slidenum",) if any(local(node) == "r" for node in paragraph) else ("slidenum", "datetime")
     for node in paragraph:
         name = local(node)
-        if name in {"r", "fld"} and not node.get("type", "").startswith(("slidenum", "datetime")):
+        if name in {"r", "fld"} and not node.get("type", "").startswith(skipped):
             text = "".join(each.text or "" for each in node if local(each) == "t")
             parts.append(_as_shown(text, child(node, "rPr"), "".join(parts[-20:])[-20:]))
         elif name == "br":
