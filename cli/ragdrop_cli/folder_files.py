@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import stat
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -95,7 +97,7 @@ def files_of(folder: Path) -> FolderFiles:
     Hidden names, what a `.ragdropignore` names, and links that lead out of the folder or to a folder are left out;
     only links are reported.  An archive `a.zip` is a folder of that name.
 
-    Raises OSError if the folder itself cannot be read.
+    Raises OSError if the folder itself, or a `.ragdropignore` of it, cannot be read whole.
     """
     os.stat(folder)  # noqa: PTH116 - os.walk is silent about a folder that is gone
     found = FolderFiles()
@@ -113,11 +115,11 @@ def files_of(folder: Path) -> FolderFiles:
         inside = Path(parent).relative_to(folder).as_posix().removeprefix(".").removeprefix("/")
         specs = [(above, spec) for above, spec in specs if not above or f"{inside}/".startswith(f"{above}/")]
         if IGNORE_FILE in names:
-            specs.append((inside, _spec(Path(parent) / IGNORE_FILE)))
+            specs.append((inside, _spec(Path(parent) / IGNORE_FILE, f"{inside}/{IGNORE_FILE}".lstrip("/"))))
         entered = []
         for name in sorted(folders):
             path = f"{inside}/{name}".lstrip("/")
-            if name.startswith(".") or _ignored(specs, f"{path}/"):
+            if is_hidden(name) or _ignored(specs, f"{path}/"):
                 continue
             if (Path(parent) / name).is_symlink():
                 found.leave_out(path, "it is a link to a folder, which is not followed")
@@ -126,7 +128,7 @@ def files_of(folder: Path) -> FolderFiles:
         folders[:] = entered
         for name in sorted(names):
             path = f"{inside}/{name}".lstrip("/")
-            if not name.startswith(".") and not _ignored(specs, path):
+            if not is_hidden(name) and not _ignored(specs, path):
                 _add(found, path, Path(parent) / name, root)
     found.files = dict(sorted(found.files.items()))
     return found
@@ -218,17 +220,48 @@ def shown(path: str) -> str:
     return path.encode("utf-8", "backslashreplace").decode().replace("\n", "\\n")
 
 
-def _spec(file: Path) -> GitIgnoreSpec:
+def is_hidden(name: str) -> bool:
+    """Whether a file or folder is never sent for its name: a hidden one, or what Office and Windows put beside files.
+
+    >>> [name for name in (".git", "~$plan.docx", "Thumbs.db", "plan.docx~", "a.md") if is_hidden(name)]
+    ['.git', '~$plan.docx', 'Thumbs.db']
+    """
+    return name.startswith((".", "~$")) or name.lower() in {"thumbs.db", "desktop.ini"}
+
+
+_WINDOWS_SEPARATOR = re.compile(r"(?<!\\)(?:\\\\)*\\(?:\w|$)")  # .gitignore has no use for it: \\x is x
+
+
+def _spec(file: Path, shown_path: str) -> GitIgnoreSpec:
+    """The patterns of an ignore file, in NFC.
+
+    Raises OSError if one of them cannot be understood: what the file withholds must not be sent.
+    """
+    if not file.is_file():
+        raise OSError(0, f"{shown_path} is no file that can be read")
+    body = file.read_bytes()
     try:
-        return GitIgnoreSpec.from_lines(file.read_text("utf-8", "replace").splitlines())
-    except (OSError, ValueError):
-        return GitIgnoreSpec.from_lines([])
+        text = body.decode("utf-16" if body.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
+    except UnicodeDecodeError:
+        raise OSError(0, f"{shown_path} is not UTF-8: save it so") from None
+    lines = unicodedata.normalize("NFC", text).splitlines()
+    for number, line in enumerate(lines, 1):
+        if line.startswith("#"):
+            continue
+        if _WINDOWS_SEPARATOR.search(line):
+            raise OSError(0, f"{shown_path}, line {number}: {line[:80]} has a backslash where .gitignore has a /")
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except (ValueError, re.error):
+            raise OSError(0, f"{shown_path}, line {number}: {line[:80]} is no pattern of .gitignore") from None
+    return GitIgnoreSpec.from_lines(lines)
 
 
 def _ignored(specs: list[tuple[str, GitIgnoreSpec]], path: str) -> bool:
-    """Whether the innermost file that says something of *path* ignores it."""
+    """Whether the innermost file that says something of *path* ignores it, in whatever form Unicode writes it."""
+    path = unicodedata.normalize("NFC", path)
     for above, spec in reversed(specs):
-        result = spec.check_file(path[len(above) + 1 :] if above else path)
+        result = spec.check_file(path[len(unicodedata.normalize("NFC", above)) + 1 :] if above else path)
         if result.include is not None:
             return result.include
     return False

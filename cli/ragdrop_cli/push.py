@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ import typer
 from ragdrop.client import RagdropClient
 from ragdrop.domain.documents import is_mass_delete
 from ragdrop.errors import DependencyError
-from ragdrop_cli.folder_files import FolderFile, files_of
+from ragdrop_cli.folder_files import FolderFile, FolderFiles, files_of
 from ragdrop_cli.history import Since, follow
 from ragdrop_cli.options import AllowMassDelete, AsJson, TimeoutS, Yes
 from ragdrop_cli.output import FAILED, code_of, note, progress, say, say_body, say_object, say_table
@@ -80,7 +81,9 @@ def push(
     """Send a file, or every file under a folder, five at once, to a local stack as many as there are cores.
 
     Files and folders whose name begins with a dot are left out, and so is what a .ragdropignore names, in the syntax of
-    .gitignore.  Links are followed to files within the folder.  An archive a.zip is sent as a folder a.zip.
+    What a .ragdropignore names, in the syntax of .gitignore, is left out, and so are names that begin with a dot or ~$,
+    Thumbs.db and desktop.ini.  An ignore file that cannot be understood stops the push before anything is sent.  Links
+    are followed to files within the folder.  An archive a.zip is sent as a folder a.zip.
 
     A file keeps its path: PATH/notes/a.md becomes the document notes/a.md of the vault.  What the vault has already, by
     MD5, is not sent again, so a push that was cut off continues where it was.  A file that failed before and has not
@@ -96,7 +99,7 @@ def push(
         raise typer.BadParameter("--delete mirrors a folder: a file alone says nothing of the others")
     session = session_of(context)
     below = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
-    found = files_of(source).under(below)
+    found = _readable(source).under(below)
     for path, reason in found.left_out:
         note(f"left out {path}: {reason}")
     paths = list(found.files)
@@ -127,6 +130,14 @@ def push(
     same = len(paths) - len(outcomes)
     what = f"{'file' if len(outcomes + gone) == 1 else 'files'} to vault {vault}"
     report(outcomes + gone, what, as_json=as_json, more=f"{same} unchanged" if same else "")
+
+
+def _readable(source: Path) -> FolderFiles:
+    """The files of *source*. Raises typer.BadParameter: it, or one of its ignore files, cannot be read."""
+    try:
+        return files_of(source)
+    except OSError as exc:
+        raise typer.BadParameter(f"{source} cannot be read: {exc.strerror}") from exc
 
 
 def _send(
@@ -217,8 +228,9 @@ def watch(
             number += 1
             try:
                 if rechecks and session.clock() - started_s >= rechecks[0]:
-                    syncing.recheck(may_delete=yes)
-                    del rechecks[0]
+                    with suppress(OSError):  # the look at the folder reports it
+                        syncing.recheck(may_delete=yes)
+                        del rechecks[0]
                 syncing.look()
                 pause_s = every_s
             except DependencyError as exc:
@@ -246,7 +258,7 @@ class FolderSync:
     def begin(self) -> list[str]:
         """Ask what the vault has; the paths that the folder lacks. Raises RagdropError if the API cannot be asked."""
         self.stored = dict(holdings(records(self.client, self.vault, "")))
-        return sorted(surplus_of(self.stored, files_of(self.folder)))
+        return sorted(surplus_of(self.stored, _readable(self.folder)))
 
     def recheck(self, *, may_delete: bool) -> None:
         """Ask again what the vault holds: a process that was ended may have sent something that appears there late.

@@ -22,7 +22,7 @@ from ragdrop.domain.documents import is_mass_delete
 from ragdrop.domain.history import STAGE
 from ragdrop.domain.keys import SIDECAR_SUFFIX
 from ragdrop.errors import DependencyError, DocumentNotFoundError, RagdropError, RateLimitedError
-from ragdrop_cli.folder_files import FolderFile, FolderFiles, name_problem
+from ragdrop_cli.folder_files import FolderFile, FolderFiles, is_hidden, name_problem
 from ragdrop_cli.output import FAILED, USAGE, body_of, code_of, note, progress, stops_all
 from ragdrop_cli.session import Session
 
@@ -185,7 +185,7 @@ def surplus_of(stored: Holdings, folder: FolderFiles) -> set[str]:
     set()
     """
     gone = (path for path in stored if not folder.may_hold(path))
-    sent = (path for path in gone if not any(segment.startswith(".") for segment in path.split("/")))
+    sent = (path for path in gone if not any(map(is_hidden, path.split("/"))))
     return {path for path in sent if name_problem(path) is None}
 
 

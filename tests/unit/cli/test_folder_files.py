@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 import zipfile
 from pathlib import Path
 
@@ -35,6 +36,59 @@ def test_what_an_ignore_file_names_is_left_out_in_the_syntax_of_gitignore(tmp_pa
     (tmp_path / "docs/.ragdropignore").write_text("*.bak\n", "utf-8")
 
     assert list(files_of(tmp_path).files) == ["a.md", "docs/build.md", "keep.log", "z.bak"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_an_ignore_file_that_windows_wrote_withholds_its_first_line_too(tmp_path: Path, encoding: str) -> None:
+    write(tmp_path, "salary.md", "a.md")
+    (tmp_path / ".ragdropignore").write_bytes("salary.md\r\n".encode(encoding))
+
+    assert list(files_of(tmp_path).files) == ["a.md"]
+
+
+@pytest.mark.parametrize("forms", [("NFC", "NFD"), ("NFD", "NFC")])
+def test_a_name_is_ignored_in_whatever_form_of_unicode_it_is_written(tmp_path: Path, forms: tuple[str, str]) -> None:
+    pattern, name = (unicodedata.normalize(form, "Löhne") for form in forms)
+    write(tmp_path, f"{name}/may.md", f"b/{name}/x.md", "a.md")
+    (tmp_path / ".ragdropignore").write_text(f"/{pattern}/\n", "utf-8")
+    (tmp_path / f"b/{name}/.ragdropignore").write_text("x.md\n", "utf-8")
+
+    assert list(files_of(tmp_path).files) == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (b"salary.md\n!\n", ".ragdropignore, line 2: ! is no pattern of .gitignore"),
+        (b"salary.md\n[z-a].md\n", ".ragdropignore, line 2: [z-a].md is no pattern of .gitignore"),
+        (b"private\\\n", ".ragdropignore, line 1: private\\ has a backslash where .gitignore has a /"),
+        (b"private\\salary.md\n", ".ragdropignore, line 1: private\\salary.md has a backslash where"),
+        ("L\xf6hne.md".encode("latin-1"), ".ragdropignore is not UTF-8: save it so"),
+    ],
+)
+def test_nothing_is_sent_where_an_ignore_file_cannot_be_understood(
+    ragdrop: CommandLine, body: bytes, problem: str
+) -> None:
+    ragdrop.write("in/salary.md")
+    (ragdrop.folder / "in/.ragdropignore").write_bytes(body)
+
+    result = push(ragdrop)
+
+    assert (result.exit_code, ragdrop.api.bodies) == (2, {})
+    assert problem in " ".join(result.stderr.replace("│", "").split())
+
+
+def test_escapes_and_comments_of_gitignore_are_no_separators_of_windows(tmp_path: Path) -> None:
+    write(tmp_path, "#a.md", "!b.md", "c.md", "d*.md")
+    (tmp_path / ".ragdropignore").write_text("# not C:\\tmp\n\\#a.md\n\\!b.md\nd\\*.md\n", "utf-8")
+
+    assert list(files_of(tmp_path).files) == ["c.md"]
+
+
+def test_what_office_and_windows_put_beside_files_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path, "plan.docx", "~$plan.docx", "Thumbs.db", "sub/desktop.ini")
+
+    assert list(files_of(tmp_path).files) == ["plan.docx"]
 
 
 def test_links_are_followed_to_files_within_the_folder_alone(tmp_path: Path) -> None:
