@@ -66,6 +66,17 @@ def test_the_parsed_text_and_spans_of_it_can_be_read(deployment: Deployment) -> 
     assert request(deployment, "GET", PATH, {"span": "20-24"})[1]["text"] == "réd."
 
 
+@pytest.mark.parametrize("span", ["-5-3", "1-2-3", "5", "5-", "a-b", "\u0660-\u0665", "0-5\n"])
+def test_what_is_no_span_is_refused(deployment: Deployment, span: str) -> None:
+    deployment.put_object(KEY, "The pump is red.")
+
+    for path, field in ((PATH, "span"), (f"{PATH}/original/pages/1", "span"), (f"{PATH}/tables", "rows")):
+        status, body = request(
+            deployment, "GET", path, {field: span, **({"range": "A1:B2"} if field == "rows" else {})}
+        )
+        assert (status, body["error"]["details"]["field"]) == (400, field)
+
+
 def test_a_delete_answers_with_a_receipt_and_the_document_is_gone_at_once(deployment: Deployment) -> None:
     deployment.put_object(KEY, "The pump is red.")
 

@@ -99,6 +99,37 @@ def test_a_request_id_that_is_not_plain_is_replaced(client: TestClient, given: s
     assert response.headers["x-request-id"] == response.json()["request_id"] != given
 
 
+def test_a_slash_behind_a_route_is_no_other_route(client: TestClient) -> None:
+    assert client.post("/search/", json={"query": "pump"}).status_code == 200
+    assert client.get("/v1/models/").json() == client.get("/v1/models").json()
+
+
+def test_a_slash_behind_a_document_names_a_folder(client: TestClient) -> None:
+    reply = client.put("/documents/team/notes/", content=b"x")
+
+    assert (reply.status_code, reply.json()["error"]["details"]["field"]) == (400, "path")
+
+
+@pytest.mark.parametrize("path", ["/search", "/v1/verify"])
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", ""])
+def test_json_under_another_content_type_is_refused_by_the_name_of_the_header(
+    client: TestClient, path: str, kind: str
+) -> None:
+    reply = client.post(path, content=b'{"query": "pump"}', headers={"content-type": kind})
+
+    error = reply.json()["error"]
+    assert (reply.status_code, error["details"]["field"]) == (400, "content-type")
+    assert error["message"] == f"content-type: is {kind!r}: send application/json"
+
+
+@pytest.mark.parametrize("body", [b'{"query": "Gr\xf6\xdfe"}', b"[" * 100_000, b"{"])
+def test_a_body_that_is_no_json_is_refused_as_such(client: TestClient, body: bytes) -> None:
+    reply = client.post("/search", content=body, headers={"content-type": "application/json"})
+
+    assert reply.status_code == 400
+    assert reply.json()["error"]["message"].startswith("body: is not valid JSON")
+
+
 def test_a_page_of_an_allowed_origin_may_read_replies_and_errors(client: TestClient) -> None:
     for path, status in (("/stats", 200), ("/nowhere", 404)):
         response = client.get(path, headers={"origin": ORIGIN})
@@ -121,7 +152,7 @@ def test_a_preflight_of_an_allowed_origin_is_granted_without_a_key(client: TestC
 
     assert response.status_code == 204
     assert response.headers["access-control-allow-origin"] == "http://localhost:3000"
-    assert "PUT" in response.headers["access-control-allow-methods"]
+    assert response.headers["access-control-allow-methods"] == "GET, HEAD, POST, PUT, PATCH, DELETE"
     assert response.headers["access-control-allow-headers"] == "x-api-key,content-type"
 
 

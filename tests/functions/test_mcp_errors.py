@@ -40,7 +40,9 @@ def called(world: World, tool: str, /, **arguments: Any) -> CallToolResult:
     return with_agent(world, use)
 
 
-def posted(world: World, *, method: str = "POST", message: Any = INITIALIZE, **headers: str) -> httpx2.Response:
+def posted(
+    world: World, *, method: str = "POST", message: Any = INITIALIZE, url: str = URL, **headers: str
+) -> httpx2.Response:
     """The reply to a message, which may be text; underscores in the names of headers stand for hyphens."""
 
     async def run() -> httpx2.Response:
@@ -48,9 +50,13 @@ def posted(world: World, *, method: str = "POST", message: Any = INITIALIZE, **h
             sent = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
             sent |= {name.replace("_", "-"): value for name, value in headers.items()}
             body = None if method != "POST" else message if isinstance(message, str) else json.dumps(message)
-            return await http.request(method, URL, content=body, headers=sent)
+            return await http.request(method, url, content=body, headers=sent)
 
     return asyncio.run(run())
+
+
+def test_a_slash_behind_the_address_is_no_other_address(world: World) -> None:
+    assert posted(world, url=f"{URL}/", x_api_key=key_of(world, "reader")).status_code == 200
 
 
 def replied(world: World, message: Any, **headers: str) -> tuple[int, Any]:
@@ -188,7 +194,9 @@ def test_an_error_carries_the_id_of_its_request(world: World, arguments: dict[st
         ("rag_query", {"query": "x", "vaults": ["nowhere"]}, "vaults"),
         ("rag_query", {"query": "x", "top_k": 3}, "top_k"),
         ("rag_context_search", {"query": "x", "limit": 0}, "limit"),
-        ("rag_context_search", {"query": "x", "limit": "5"}, "limit"),
+        ("rag_context_search", {"query": "x", "limit": "five"}, "limit"),
+        ("rag_context_search", {"query": "x", "attributes": "red"}, "attributes"),
+        ("rag_verify", {"answer": "x", "sources": "[1]"}, "sources.0"),
         ("rag_context_index", {"content": ""}, "content"),
         ("rag_context_index", {"content": "x" * 100_001}, "content"),
         ("rag_context_index", {"content": "x", "source": "../up.md"}, "path"),

@@ -45,6 +45,30 @@ def test_a_question_is_answered_with_checked_citations_and_readable_text(world: 
     assert text_of(result) == "The pump's code is QX-5521. [1]\n\nSources:\n[1] notes/pump.md"
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"limit": "1", "rerank": "false"},
+        {"limit": 1.0, "category": "", "agent": "", "as_of": ""},
+        {"limit": 1, "vaults": "team", "attributes": "{}"},
+        {"limit": 1, "vaults": '["team"]', "doc_types": "[]"},
+    ],
+)
+def test_arguments_are_read_as_models_write_them(world: World, changes: dict[str, Any]) -> None:
+    result = called(world, "rag_context_search", query="What is the code of the pump?", **changes)
+
+    assert not result.is_error, text_of(result)
+    assert [passage["source"] for passage in result.structured_content["results"]] == ["acme/team/notes/pump.md"]
+
+
+def test_text_that_is_json_stays_text_where_a_text_is_stored(world: World) -> None:
+    called(world, "rag_context_index", content='["ant"]', source="list.txt", metadata='{"tags": "pumps"}')
+    result = called(world, "rag_context_search", query="ant", vaults="agents")
+
+    [passage] = result.structured_content["results"]
+    assert (passage["content"], passage["metadata"]["tags"]) == ('["ant"]', ["pumps"])
+
+
 @pytest.mark.parametrize(("tool", "links"), [("rag_query", 1), ("rag_context_search", 2), ("rag_context_health", 0)])
 def test_a_result_links_to_the_documents_that_it_stands_on_which_the_client_then_reads(
     world: World, tool: str, links: int

@@ -146,6 +146,41 @@ def test_fields_of_the_protocol_that_mean_nothing_here_are_ignored(client: OpenA
     assert completion.choices[0].message.content == ANSWER
 
 
+def test_null_for_an_optional_field_is_the_same_as_to_leave_it_out(client: OpenAI, deployment: Deployment) -> None:
+    question: list[Any] = [{"role": "user", "content": "What is the pump's code?", "name": None}]
+    chat: dict[str, Any] = {"messages": question, "model": None, "stream": None, "answer_anyway": None, "tools": None}
+
+    assert post_chat(deployment, **chat, stream_options={"include_usage": None})[0] == 200
+    for path, fields in (
+        ("/v1/embeddings", {"input": "pump", "model": None, "encoding_format": None, "input_type": None}),
+        ("/v1/responses", {"input": question[0]["content"], "model": None, "tools": None, "metadata": None}),
+        ("/v1/responses", {"input": [{"type": "reasoning", "role": None}, *question]}),
+        ("/v1/responses", {"input": question, "tools": [{"type": "file_search", "vector_store_ids": None}]}),
+    ):
+        assert post_chat(deployment, path=path, **fields)[0] == 200, fields
+
+
+def test_a_part_or_a_filter_of_no_known_type_is_never_an_internal_error(deployment: Deployment) -> None:
+    deployment.put_object("demo/handbook/pump.md", TEXT)
+    part, tool = {"type": ["text"], "text": "pump"}, {"type": "file_search", "filters": {"type": ["eq"], "key": "a"}}
+
+    assert post_chat(deployment, messages=[{"role": "user", "content": [part]}])[0] == 400
+    assert post_chat(deployment, path="/v1/responses", input="pump", tools=[tool])[0] == 400
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"), [("length", "length"), ("content_filter", "content_filter"), ("eos", "stop")]
+)
+def test_the_finish_reason_is_one_of_the_protocols(
+    client: OpenAI, deployment: Deployment, given: str, reason: str
+) -> None:
+    deployment.chat.finish_reason = given
+
+    completion = client.chat.completions.create(model="default", messages=ask("What is the pump's code?"))
+
+    assert completion.choices[0].finish_reason == reason
+
+
 def test_a_conversation_is_condensed_to_one_question_by_the_chat_model(client: OpenAI, deployment: Deployment) -> None:
     rewritten = "What is the code of the pump?"
     deployment.chat.reply = lambda messages: rewritten if "conversation" in messages[0].content else REPLY

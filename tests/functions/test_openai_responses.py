@@ -77,6 +77,25 @@ def test_the_clients_own_accumulator_of_events_makes_the_same_response(client: O
     assert response.output[0].content[0].annotations[0].filename == "pump.md"
 
 
+def test_a_response_that_was_cut_off_is_incomplete_and_says_why(client: OpenAI, deployment: Deployment) -> None:
+    deployment.chat.finish_reason = "length"
+
+    response = client.responses.create(model="default", input=QUESTION)
+    *_, last = client.responses.create(model="default", input=QUESTION, stream=True)
+
+    assert last.type == "response.incomplete"
+    for each in (response, last.response):
+        assert (each.status, each.output[0].status) == ("incomplete", "incomplete")
+        assert each.incomplete_details.reason == "max_output_tokens"
+
+
+def test_a_response_repeats_the_clients_metadata(client: OpenAI) -> None:
+    reply = client.responses.with_raw_response.create(model="default", input=QUESTION, metadata={"run": "7"})
+
+    assert reply.parse().metadata == {"run": "7"}
+    assert "x-ragdrop-ignored" not in reply.headers
+
+
 def test_a_response_is_followed_up_by_its_id(client: OpenAI, deployment: Deployment) -> None:
     first = client.responses.create(model="default", input=QUESTION)
     deployment.chat.reply = lambda messages: QUESTION if "conversation" in messages[0].content else REPLY

@@ -340,6 +340,7 @@ class UnhandledErrorMiddleware:
             await JSONResponse(body, 500, error_headers("INTERNAL_ERROR", scope["path"]))(scope, receive, send)
 
 
+UNPARSED = "There was an error parsing the body"  # of FastAPI, whatever it was
 UNHANDLED = "something went wrong inside ragdrop"
 
 
@@ -430,6 +431,10 @@ async def _on_validation_error(request: Request, exc: Exception) -> JSONResponse
         "value": _shown(first.get("input")),
         "allowed": first.get("ctx", {}) or None,
     }
+    kind = request.headers.get("content-type", "")
+    if first["loc"] == ("body",) and "json" not in kind.lower() and first["type"] != "missing":
+        field, reason = "content-type", f"is {kind[:80]!r}: send {JSON}"
+        details = {"field": field, "value": kind[:80], "allowed": JSON}
     if first["type"] == "extra_forbidden":
         allowed = _fields_of(request, first["loc"])
         reason = "is not a field of this request" + errors.did_you_mean(place[-1] if place else "", allowed)
@@ -461,7 +466,8 @@ async def _on_http_exception(request: Request, exc: Exception) -> Response:
         return _response(request, errors.MethodNotAllowedError(message, allowed=allowed))
     if exc.status_code == STATUS["NOT_FOUND"]:
         return _response(request, errors.NotFoundError(f"there is nothing at {path}"))
-    return _response(request, errors.InvalidParamsError(str(exc.detail), field="body", value=None, allowed=None))
+    message = "body: is not valid JSON in UTF-8" if exc.detail == UNPARSED else str(exc.detail)
+    return _response(request, errors.InvalidParamsError(message, field="body", value=None, allowed=None))
 
 
 def _shown(value: object) -> object:

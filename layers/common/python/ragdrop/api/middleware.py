@@ -18,8 +18,8 @@ Headers = list[tuple[bytes, bytes]]
 AnswerRequest = Callable[[Request], Awaitable[Response | None]]
 
 ANY = "*"
-ALLOWED_METHODS = b"GET, HEAD, POST, PUT, DELETE"
-EXPOSED = b"x-request-id, etag, retry-after, allow"
+ALLOWED_METHODS = b"GET, HEAD, POST, PUT, PATCH, DELETE"
+EXPOSED = b"x-request-id, etag, retry-after, allow, x-ragdrop-ignored, idempotent-replay"
 MAX_AGE_S = b"600"  # how long a browser caches a preflight; Chromium takes at most 7,200
 
 
@@ -92,13 +92,18 @@ def allowed_methods(routes: Iterable[BaseRoute], scope: Scope) -> list[str]:
     return [*found, "OPTIONS"]
 
 
+NAMES_A_FOLDER = ("/documents/", "/app/")  # below these a slash at the end says something
+
+
 class HeadAsGet:
-    """Serves HEAD as GET and sends everything but the body."""
+    """Serves HEAD as GET and sends everything but the body, and serves `/mcp/` as `/mcp`: clients add the slash."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] != "/" and not scope["path"].startswith(NAMES_A_FOLDER):
+            scope = {**scope, "path": scope["path"].removesuffix("/")}
         if scope["type"] != "http" or scope["method"] != "HEAD":
             await self._app(scope, receive, send)
             return

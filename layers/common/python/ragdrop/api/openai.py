@@ -266,8 +266,13 @@ def source_url(citation: Citation) -> str:
     return f"s3://{citation.bucket}/{quote(citation.hit.key.s3_key)}#char={citation.start},{citation.end}"
 
 
+CUT = {"length": "max_output_tokens", "content_filter": "content_filter"}
+"""Why an answer ends early, and what the Responses API calls it."""
+
+
 def _finish_reason(answer: Answer) -> str:
-    return answer.finish_reason or "stop"
+    """One of the protocol's reasons, whatever the endpoint calls its own."""
+    return answer.finish_reason if answer.finish_reason in CUT else "stop"
 
 
 def _usage(answer: Answer) -> dict[str, int] | None:

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 
 from ragdrop.api.edge import Authenticate, RequestDeadline, body_of_error
 from ragdrop.api.knowledge_bases import KnowledgeBases, valid
-from ragdrop.api.openai import beyond_the_protocol, standing_citations, vaults_of
+from ragdrop.api.openai import CUT, beyond_the_protocol, standing_citations, vaults_of
 from ragdrop.api.routes.ask_routes import AskPart, earlier_turns, turns_of
 from ragdrop.api.shapes.fields import ignored_header
 from ragdrop.api.shapes.openai_shapes import ResponsesRequest, bedrock_filter, file_id
@@ -100,10 +100,13 @@ class ResponseReply:
     start_s: float
 
     def completed(self, answer: Answer) -> dict[str, Any]:
-        """The whole `response`."""
+        """The whole `response`; `incomplete` where the answer was cut off."""
         counted = answer.prompt_tokens is not None and answer.completion_tokens is not None
+        why = CUT.get(answer.finish_reason or "")
+        status = "incomplete" if why else "completed"
         return {
-            **self._response("completed", [self._message([self._part(answer)])]),
+            **self._response(status, [self._message([self._part(answer)], status=status)]),
+            "incomplete_details": {"reason": why} if why else None,
             "usage": _usage(answer.prompt_tokens or 0, answer.completion_tokens or 0) if counted else None,
             **beyond_the_protocol(answer, self.request, self.start_s),
         }
@@ -131,14 +134,15 @@ class ResponseReply:
                     if rest := left_to_say(each, said):
                         said += rest
                         yield event("response.output_text.delta", **of_part, delta=rest, logprobs=[])
-                    part = self._part(each)
+                    whole = self.completed(each)
+                    [part] = whole["output"][0]["content"]
                     for place, found in enumerate(part["annotations"]):
                         kind = "response.output_text.annotation.added"
                         yield event(kind, **of_part, annotation_index=place, annotation=found)
                     yield event("response.output_text.done", **of_part, text=said, logprobs=[])
                     yield event("response.content_part.done", **of_part, part=part)
-                    yield event("response.output_item.done", output_index=0, item=self._message([part]))
-                    yield event("response.completed", response=self.completed(each))
+                    yield event("response.output_item.done", output_index=0, item=whole["output"][0])
+                    yield event(f"response.{whole['status']}", response=whole)
         except RagdropError as exc:
             error = body_of_error(exc, self.request)["error"]
             yield event("error", **{name: error[name] for name in ("code", "message", "param")})
@@ -158,11 +162,11 @@ class ResponseReply:
             "error": None,
             "incomplete_details": None,
             "instructions": None,
-            "metadata": {},
+            "metadata": self.body.metadata or {},
             "usage": None,
         }
 
-    def _message(self, content: list[dict[str, Any]], *, status: str = "completed") -> dict[str, Any]:
+    def _message(self, content: list[dict[str, Any]], *, status: str) -> dict[str, Any]:
         kind = {"id": f"msg_{self.answer_id}", "type": "message", "role": "assistant"}
         return {**kind, "status": status, "content": content}
 

@@ -1,8 +1,11 @@
 """Arguments and results of the MCP tools (docs/mcp.md, "Tools"). Unknown arguments are refused."""
 
-from typing import Annotated, Any, Literal
+import json
+from contextlib import suppress
+from functools import partial
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from ragdrop.api.shapes.answer_shapes import (
     AnswersQuestionShape,
@@ -12,7 +15,7 @@ from ragdrop.api.shapes.answer_shapes import (
     SourceShape,
     TableProofShape,
 )
-from ragdrop.api.shapes.fields import AnswerAnyway
+from ragdrop.api.shapes.fields import AnswerAnyway, NullIsAbsent
 from ragdrop.api.shapes.search_shapes import Condition, NearestDocument, RerankingShape
 from ragdrop.domain.documents import ContentType, PromotionLevel, in_lower_case
 from ragdrop.domain.retrieval import AbstainReason
@@ -20,25 +23,35 @@ from ragdrop.domain.retrieval import AbstainReason
 MAX_CONTENT_CHARACTERS = 100_000
 MAX_NAMES = 100
 
+
+def _of_text(value: object, *, several: bool = False) -> object:
+    """The list or object that a model wrote as a text of JSON; of *several* values, a single one.
+
+    >>> _of_text('{"a": 1}'), _of_text('["a", "b"]', several=True), _of_text("team", several=True)
+    ({'a': 1}, ['a', 'b'], ['team'])
+    """
+    if not isinstance(value, str):
+        return value
+    with suppress(ValueError, RecursionError):
+        found = json.loads(value)
+        if isinstance(found, list | dict):
+            return found
+    return [value] if several else value
+
+
+_SEVERAL = BeforeValidator(partial(_of_text, several=True))
 Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1_000)]
 Word = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
-Names = Annotated[list[Word], Field(max_length=MAX_NAMES)]
+Names = Annotated[list[Word], Field(max_length=MAX_NAMES), _SEVERAL]
 Agent = Annotated[str, StringConstraints(min_length=1, max_length=100)]
-Attributes = Annotated[dict[str, str | int | float | bool], Field(max_length=20)]
+Attributes = Annotated[dict[str, str | int | float | bool], Field(max_length=20), BeforeValidator(_of_text)]
 
 
-class Arguments(BaseModel):
-    """The arguments of a tool; null for an optional one means the same as to leave it out."""
+class Arguments(NullIsAbsent):
+    """The arguments of a tool, as models write them: an empty text is left out, `"5"` is a number."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_nulls(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        optional = {name for name, field in cls.model_fields.items() if not field.is_required()}
-        return {name: value for name, value in given.items() if value is not None or name not in optional}
+    model_config = ConfigDict(extra="forbid", json_schema_extra=None)  # clients are offered no null
+    absent = (None, "")
 
 
 class RagQuery(Arguments):
@@ -75,7 +88,7 @@ class RagVerify(Arguments):
     answer: Annotated[str, StringConstraints(min_length=1, max_length=20_000)] = Field(
         description="The answer. [2] behind a sentence names the second source."
     )
-    sources: Annotated[list[RagSource], Field(min_length=1, max_length=50)] = Field(
+    sources: Annotated[list[RagSource], Field(min_length=1, max_length=50), BeforeValidator(_of_text)] = Field(
         description="The texts that it was written from, with different ids."
     )
     question: Question | None = Field(default=None, description="What it answers: then you learn whether it does.")
@@ -105,7 +118,7 @@ class Metadata(Arguments):
     """What a new document says of itself."""
 
     agent: Agent | None = Field(default=None, description="Who wrote it.")
-    tags: list[Annotated[str, StringConstraints(min_length=1, max_length=100)]] = Field(
+    tags: Annotated[list[Annotated[str, StringConstraints(min_length=1, max_length=100)]], _SEVERAL] = Field(
         default=[], max_length=50, description="Words to find it by."
     )
     category: Word | None = Field(default=None, description="A word of your own, or one that the settings list.")
@@ -126,7 +139,9 @@ class RagContextIndex(Arguments):
         default=None,
         description="Its path in the vault, like notes/pump.md; the same path replaces. Named by its text if left out.",
     )
-    metadata: Metadata = Field(default=Metadata(), description="What it says of itself.")
+    metadata: Annotated[Metadata, BeforeValidator(_of_text)] = Field(
+        default=Metadata(), description="What it says of itself."
+    )
     vault: str = Field(default="agents", pattern="^[a-z0-9-]{2,63}$", description="The vault to keep it in.")
 
 

@@ -1,7 +1,6 @@
 """`PUT`, `GET` and `DELETE /documents/{vault}/{path}`, its `retry`, `GET /documents` and `POST /uploads`."""
 
 import mimetypes
-import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
@@ -60,7 +59,7 @@ ATTRIBUTE = "attributes."
 FORM = "application/x-www-form-urlencoded"
 MAX_CONTENT_CHARACTERS = 1_000_000  # of four bytes each at most: under the 6 MB of a Lambda response
 PATH = "/documents/{vault}/{path:path}"
-_SPAN = re.compile(r"(\d{1,9})-(\d{1,9})")
+_SPAN = r"^[0-9]{1,9}-[0-9]{1,9}$"
 Word = Annotated[str | None, Field(max_length=900)]
 Version = Annotated[str | None, Query(max_length=1_024)]
 Flag = Annotated[int, Field(ge=0, le=1)]
@@ -119,7 +118,7 @@ class ReadParameters(BaseModel):
     version: Annotated[str | None, Field(max_length=1_024)] = None
     content: Annotated[int, Field(ge=0, le=1, description="1: the parsed text instead of the record.")] = 0
     chunks: Annotated[int, Field(ge=0, le=1, description="1: where the chunks of the live revision are.")] = 0
-    span: Annotated[str | None, Field(pattern=_SPAN.pattern, max_length=20)] = None
+    span: Annotated[str | None, Field(pattern=_SPAN, max_length=20)] = None
 
     @property
     def wants_text(self) -> bool:
@@ -172,7 +171,7 @@ def _add_originals(
         number: int,
         who: Annotated[Caller, Depends(reader)],
         version: Version = None,
-        span: Annotated[str | None, Query(pattern=_SPAN.pattern, max_length=20)] = None,
+        span: Annotated[str | None, Query(pattern=_SPAN, max_length=20)] = None,
     ) -> OriginalPageShape:
         """A page of the live version, or of `version`, as a picture; the words of `span` have marks on it.
 
@@ -205,7 +204,7 @@ def _add_originals(
         who: Annotated[Caller, Depends(reader)],
         query: Annotated[str | None, Query(min_length=1, max_length=1_000, description="What they are asked.")] = None,
         table: Annotated[str | None, Query(alias="range", max_length=300, description="The table of `rows`.")] = None,
-        rows: Annotated[str, Query(pattern=_SPAN.pattern, max_length=20, description="Numbers of rows.")] = "0-200",
+        rows: Annotated[str, Query(pattern=_SPAN, max_length=20, description="Numbers of rows.")] = "0-200",
     ) -> DocumentTables:
         """The tables of the live revision as typed columns; with `query` what they answer, by their cells alone.
 

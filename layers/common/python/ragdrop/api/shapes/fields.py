@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ragdrop.domain.keys import DocumentKey
 
@@ -84,7 +84,34 @@ MOST_IGNORED = 20  # fields that are named in the header
 _FIELD = re.compile(r"[\w.\-]{1,200}", re.ASCII)
 
 
-class Tolerant(BaseModel):
+_OF_PROPERTY = {"title", "description", "default", "examples"}  # words of a schema that are not about its values
+
+
+def _or_null(schema: dict[str, Any]) -> None:
+    """Let the optional properties of *schema* be null."""
+    for name, each in schema.get("properties", {}).items():
+        kinds = each.pop("anyOf", None) or [{word: each.pop(word) for word in [*each] if word not in _OF_PROPERTY}]
+        null = [] if name in schema.get("required", ()) or {"type": "null"} in kinds else [{"type": "null"}]
+        each.update({"anyOf": [*kinds, *null]} if len(kinds) + len(null) > 1 else kinds[0])
+
+
+class NullIsAbsent(BaseModel):
+    """What clients send; null for an optional field means the same as to leave it out."""
+
+    model_config = ConfigDict(json_schema_extra=_or_null)
+    absent: ClassVar[tuple[object, ...]] = (None,)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        fields = [(name, field.alias) for name, field in cls.model_fields.items() if not field.is_required()]
+        optional = {each for names in fields for each in names}
+        return {name: value for name, value in given.items() if value not in cls.absent or name not in optional}
+
+
+class Tolerant(NullIsAbsent):
     """A request of another protocol: fields that are not named here are ignored, and a header names them."""
 
     model_config = ConfigDict(extra="allow", strict=True)

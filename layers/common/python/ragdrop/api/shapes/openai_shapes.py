@@ -7,9 +7,9 @@ import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 
-from ragdrop.api.shapes.fields import AnswerAnyway, Tolerant
+from ragdrop.api.shapes.fields import AnswerAnyway, NullIsAbsent, Tolerant
 from ragdrop.api.shapes.request_shapes import Name, Plain
 from ragdrop.domain.answers import Turn
 from ragdrop.errors import InvalidParamsError
@@ -69,15 +69,15 @@ def bedrock_filter(given: object) -> object:
     """
     if not isinstance(given, Mapping):
         return given
-    kind, key = given.get("type"), given.get("key")
+    kind, key = str(given.get("type")), given.get("key")
     if kind in {"and", "or"} and isinstance(given.get("filters"), list):
         each = [bedrock_filter(one) for one in given["filters"]]
         return each[0] if len(each) == 1 else {f"{kind}All": each}
-    operator = "listContains" if key == "tags" and kind == "eq" else OPERATORS.get(str(kind), str(kind))
+    operator = "listContains" if key == "tags" and kind == "eq" else OPERATORS.get(kind, kind)
     return {operator: {name: given[name] for name in ("key", "value") if name in given}}
 
 
-class ChatMessage(BaseModel):
+class ChatMessage(NullIsAbsent):
     """One message; of a content in parts the texts count."""
 
     model_config = ConfigDict(extra="ignore")
@@ -97,7 +97,7 @@ class ChatMessage(BaseModel):
         'pump?'
         """
         if isinstance(self.content, list):
-            parts = [part.get("text") for part in self.content if part.get("type") in TEXTS]
+            parts = [part.get("text") for part in self.content if str(part.get("type")) in TEXTS]
             return "\n".join(part for part in parts if isinstance(part, str)).strip()
         return (self.content or "").strip()
 
@@ -123,10 +123,10 @@ def spoken(messages: Sequence[ChatMessage], *, field: str) -> list[Turn]:
     return turns[: last + 1]
 
 
-class StreamOptions(BaseModel):
+class StreamOptions(Tolerant):
     """What a stream reports besides the answer."""
 
-    include_usage: bool = Field(default=False, strict=True, description="A last chunk with the tokens.")
+    include_usage: bool = Field(default=False, description="A last chunk with the tokens.")
 
 
 Model = Annotated[
@@ -143,7 +143,7 @@ class ChatRequest(Tolerant):
     messages: list[ChatMessage] = Field(
         min_length=1, max_length=MAX_MESSAGES, description="The conversation; the last question is answered."
     )
-    stream: bool | None = Field(default=False, strict=True, description="Answer by server-sent events.")
+    stream: bool = Field(default=False, description="Answer by server-sent events.")
     stream_options: StreamOptions | None = Field(default=None, description="What a stream reports besides the answer.")
     answer_anyway: AnswerAnyway = False
 
@@ -193,11 +193,12 @@ class ResponsesRequest(Tolerant):
         description="The question, or the conversation whose last question is answered.",
         json_schema_extra={"anyOf": [{"type": "string"}, {"type": "array"}]},
     )
-    stream: bool | None = Field(default=False, strict=True, description="Answer by server-sent events.")
+    stream: bool = Field(default=False, description="Answer by server-sent events.")
     previous_response_id: Annotated[str, StringConstraints(max_length=100)] | None = Field(
         default=None, description="The `id` of the response that this one follows up."
     )
     tools: list[SearchTool] = Field(default=[], max_length=100, description="`file_search` limits what is asked.")
+    metadata: dict[str, Any] | None = Field(default=None, description="What the response repeats.")
     answer_anyway: AnswerAnyway = False
 
     @property
