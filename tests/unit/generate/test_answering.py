@@ -146,6 +146,10 @@ def test_a_true_answer_that_does_not_answer_is_withheld(reading: ReadWorld) -> N
     assert "Ida built the old pump." in answer.closest[0].quote
 
 
+def test_a_short_answer_with_a_price_is_read_like_any_other() -> None:
+    assert verdict("Which old wheel has the price?", "Old wheel price: £50").status == "unsure"
+
+
 def test_an_answer_that_may_answer_another_question_is_shown_as_unsure() -> None:
     asked = "Which colour has the old pump?"
 

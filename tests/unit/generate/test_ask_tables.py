@@ -153,6 +153,23 @@ def test_a_row_is_quoted_that_has_the_code_of_the_question(world: World) -> None
     assert "Mr Hollander" in answer.text
 
 
+CLUBS = """# Clubs
+
+| club | day | cost |
+|---|---|---|
+| chess | Mon | free |
+| football | Wed | £36 term |
+"""
+
+
+def test_a_row_is_quoted_that_has_with_the_header_all_words_of_the_question(world: World) -> None:
+    world.put("team/clubs.md", CLUBS)
+    world.chat.reply = "| football | Wed | £36 term | [1]"
+
+    assert ask(world, "How much is the football club?").text == world.chat.reply
+    assert ask(world, "How much is the football shirt?").abstain_reason == "insufficient_information"
+
+
 def test_a_cell_that_the_question_names_is_no_answer(world: World) -> None:
     world.put("team/boiler.md", BOILER)
     world.chat.reply = "| E-119 | the fan is stuck | call Mr Hollander | [1]"

@@ -261,3 +261,9 @@ def test_a_short_code_is_looked_up_in_a_table_and_nothing_answers_for_one_that_i
 
     assert ask("The motor will not run, it says E40", table) == ["| code | means |", "| E40 | theft block |"]
     assert ask("The motor is hot, why E99?", table) == []
+
+
+def test_a_name_of_two_words_in_one_is_looked_up_as_it_is_written() -> None:
+    vouchers = note("# Firms\n\nNot with BikeScheme: fees.\n\n# Sale\n\nNo vouchers are taken for bikes on sale.")
+
+    assert ask("Do we take BikeScheme vouchers?", vouchers) == ["Not with BikeScheme: fees."]

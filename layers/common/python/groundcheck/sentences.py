@@ -292,15 +292,15 @@ _DAY_OF = re.compile(rf"\b(\d{{1,2}})(?:\.|er)? (?:of )?({_ANY_MONTH})(?: of)?\b
 def detected_language(text: str) -> Language:
     """The language most of whose small words *text* has; English if none are found and all letters are ASCII.
 
-    >>> [detected_language(text) for text in ("The pump is red.", "Die Pumpe ist rot.", "ポンプは赤い。")]
-    ['en', 'de', '']
+    >>> [detected_language(text) for text in ("The pump is red.", "Die Pumpe ist rot.", "ポンプは赤い。", "Rent: £50.")]
+    ['en', 'de', '', 'en']
     """
     words = Counter(word.casefold() for word in _LETTERS.findall(text))
     votes: dict[Language, int] = {"en": sum(count for word, count in words.items() if word in STOP_WORDS)}
     votes |= {name: sum(count for word, count in words.items() if word in table) for name, table in _TABLES.items()}
     best = max(votes, key=votes.__getitem__)
     if votes[best] == 0:
-        return "en" if text.isascii() else ""
+        return "en" if all(map(str.isascii, words)) else ""
     is_sure = votes[best] > max(votes["en"], 1) or votes["en"] == 0  # one such word may be part of a name
     return best if is_sure else "en"
 

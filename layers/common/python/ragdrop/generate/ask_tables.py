@@ -302,8 +302,8 @@ def _places(
 def _is_of_tables(given: TableAnswer | None, asked: Asked | None, question: str, retrieval: Retrieval) -> bool:
     """Whether the best passage is of a sheet, or of a table that knows all words of the question but one.
 
-    A row with most of its words, or a code that it names, says it in a cell's own text.  Rows do not say why, or what
-    is better; of other documents than sheets, a passage that is nearly all rows does not say how many.
+    A row with most of its words, with the header all of them, or with a code of it says it in a cell's own text.  Rows
+    do not say why, or what is better; of other documents than sheets, a passage nearly all rows does not say how many.
     """
     best = next((found.hit for document in retrieval.documents for found in document.chunks), None)
     if best is None:
@@ -315,15 +315,16 @@ def _is_of_tables(given: TableAnswer | None, asked: Asked | None, question: str,
     is_named = asked is not None and any(term.is_code and term.stands_in(folded) for term in exact_terms(question))
     if not (is_sheet or rows) or is_named:
         return False
-    words = set(stemmed_words(question))
-    if any(len(words & set(stemmed_words(row))) >= SAID_BY_A_ROW * len(words) for row in rows):
+    words = set(stemmed_words(question)) - {"much", "many"}
+    said = [words & set(stemmed_words(row)) for row in rows]
+    asked_of_cells = words - (said[0] if said and not is_sheet else set())
+    if any(len(each) >= SAID_BY_A_ROW * len(words) or each >= asked_of_cells > set() for each in said):
         return False
     is_of_rows = is_sheet or len(rows) >= MOSTLY_ROWS * len(lines)
     if asked is None or given is None:
         return is_of_rows and _JUDGES.search(question) is not None
-    computes = bool(asked.fold or asked.superlative or asked.periods or asked.bounds)
-    computes = computes or asked.wants in {"how much", "when"}
-    return is_sheet or (is_of_rows and computes) or (given.unknown < 2 and best.key.path in given.closest)
+    computes = asked.fold or asked.superlative or asked.periods or asked.bounds or asked.wants in {"how much", "when"}
+    return is_sheet or (is_of_rows and bool(computes)) or (given.unknown < 2 and best.key.path in given.closest)
 
 
 def _refusal(given: TableAnswer, question: str, retrieval: Retrieval) -> Answer:

@@ -34,7 +34,7 @@ _MONEY = re.compile(r"[€$£¥]\s*(\d[\d.,]*)|\b(\d[\d.,]*)\s*(?:[€$£¥]|EUR
 _PHONE = re.compile(r"(?<!\w)(?:\+|\(?0)\d?[\d ()/.-]{5,}\d\b")
 PHONE_DIGITS = 7  # from the right: what stands before them is written in many ways
 _LONG_WORD = re.compile(r"[a-z]{4}")
-_NAME_IN_CODE = re.compile(r"(?:[\w-]{2,}\.)+[a-z]\w+|\w+_\w+|\w+@[\w.-]+|[a-z]+(?:[A-Z][a-z]+)+")
+_NAME_IN_CODE = re.compile(r"(?:[\w-]{2,}\.)+[a-z]\w+|\w+_\w+|\w+@[\w.-]+|[A-Z]?[a-z]+(?:[A-Z][a-z]+)+")
 _SHORT_CODE = re.compile(r"[A-Z]\d\d")
 _HYPHENS = dict.fromkeys([*range(0x2010, 0x2016), 0x2212], "-") | {0xA0: " ", 0x202F: " "}
 
