@@ -170,6 +170,13 @@ def test_a_row_is_quoted_that_has_with_the_header_all_words_of_the_question(worl
     assert ask(world, "How much is the football shirt?").abstain_reason == "insufficient_information"
 
 
+def test_a_line_beside_the_rows_is_quoted_that_has_the_words_of_the_question(world: World) -> None:
+    world.put("team/clubs.md", f"{CLUBS.replace('free', '£10').replace(' term', '')}Teachers pay half.")
+    world.chat.reply = "Teachers pay half. [1]"
+
+    assert ask(world, "How much is it for a teacher?").text == world.chat.reply
+
+
 def test_a_cell_that_the_question_names_is_no_answer(world: World) -> None:
     world.put("team/boiler.md", BOILER)
     world.chat.reply = "| E-119 | the fan is stuck | call Mr Hollander | [1]"

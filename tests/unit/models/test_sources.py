@@ -106,6 +106,14 @@ def test_list_items_table_rows_code_lines_chat_lines_and_pairs_are_passages_of_t
         assert line in found
 
 
+def test_a_line_below_the_last_row_of_a_table_is_no_part_of_the_row() -> None:
+    assert passages("| club | cost |\n|---|---|\n| chess | £10 |\nTeachers pay half.") == [
+        "| club | cost |",
+        "| chess | £10 |",
+        "Teachers pay half.",
+    ]
+
+
 def test_headings_and_table_rules_are_not_passages() -> None:
     found = "".join(passages(NOTE))
 

@@ -302,7 +302,7 @@ def _places(
 def _is_of_tables(given: TableAnswer | None, asked: Asked | None, question: str, retrieval: Retrieval) -> bool:
     """Whether the best passage is of a sheet, or of a table that knows all words of the question but one.
 
-    A row with most of its words, with the header all of them, or with a code of it says it in a cell's own text.  Rows
+    A line with most of its words, or a row with its code or all that the header lacks, says it in its own text.  Rows
     do not say why, or what is better; of other documents than sheets, a passage nearly all rows does not say how many.
     """
     best = next((found.hit for document in retrieval.documents for found in document.chunks), None)
@@ -316,8 +316,8 @@ def _is_of_tables(given: TableAnswer | None, asked: Asked | None, question: str,
     if not (is_sheet or rows) or is_named:
         return False
     words = set(stemmed_words(question)) - {"much", "many"}
-    said = [words & set(stemmed_words(row)) for row in rows]
-    asked_of_cells = words - (said[0] if said and not is_sheet else set())
+    asked_of_cells = words - (set(stemmed_words(rows[0])) if rows and not is_sheet else set())
+    said = (words & set(stemmed_words(line)) for line in lines)
     if any(len(each) >= SAID_BY_A_ROW * len(words) or each >= asked_of_cells > set() for each in said):
         return False
     is_of_rows = is_sheet or len(rows) >= MOSTLY_ROWS * len(lines)

@@ -298,7 +298,8 @@ def _runs(text: str) -> Iterator[tuple[Kind | Literal["heading"], str]]:
         elif line.strip() and not any(rule.match(line) for rule in (_HEADING, _RULE, _MARK)):
             number = _NUMBERED_ITEM.match(line)
             item = number is not None and (numbered or number[1] == "1")  # as in Markdown, "80. " may just be wrapped
-            if run and (item or _STARTS_BLOCK.match(line) or (_PAIR.match(line) and _PAIR.match(before))):
+            is_new = item or kind == "table" or _STARTS_BLOCK.match(line) or (_PAIR.match(line) and _PAIR.match(before))
+            if run and is_new:
                 yield kind, run
                 run = ""
             numbered = number is not None if not run else numbered
