@@ -228,7 +228,7 @@ def test_merged_cells_of_a_sheet_are_filled_and_a_merged_title_stands_once(kind:
 
 
 def test_numbers_are_shown_with_the_zeros_of_their_format() -> None:
-    rows = [["place", "code"], ["hall", 1234], ["gate", 123456]]
+    rows: list[list[object]] = [["place", "code"], ["hall", 1234], ["gate", 123456]]
     document = parse(office_files.xlsx({"S": rows}, formats={"B2": "00000", "B3": r"000\-0000"}))
 
     assert "| hall | 01234 |" in document.text
