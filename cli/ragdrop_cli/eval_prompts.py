@@ -36,7 +36,7 @@ def read_prompt(name: str) -> dict[str, str]:
         return {}
     place = Path(name)
     try:
-        text = place.read_text(encoding="utf-8")
+        text = place.read_text(encoding="utf-8-sig")
     except OSError as exc:
         raise ConfigurationError(f"there is no prompt {name}: {exc.strerror}; name a file, or {CURRENT}") from exc
     except UnicodeDecodeError as exc:

@@ -60,7 +60,7 @@ def _file(place: Path) -> Iterator[EvalQuestion]:
 
 def _golden(place: Path) -> list[EvalQuestion]:
     """The golden questions of a settings file."""
-    golden = json_object(place.read_text(encoding="utf-8"), place.name).get("golden_questions") or []
+    golden = json_object(place.read_text(encoding="utf-8-sig"), place.name).get("golden_questions") or []
     return [_question(each, number, f"{place.name} question {number}") for number, each in enumerate(golden, start=1)]
 
 
@@ -80,7 +80,7 @@ def _question(fields: Mapping[str, Any], number: int, where: str) -> EvalQuestio
 
 def _folder(place: Path, split: str, path_format: str) -> Iterator[EvalQuestion]:
     relevant: dict[str, dict[str, float]] = {}
-    with (place / "qrels" / f"{split}.tsv").open(encoding="utf-8", newline="") as rows:
+    with (place / "qrels" / f"{split}.tsv").open(encoding="utf-8-sig", newline="") as rows:
         for row in csv.DictReader(rows, delimiter="\t"):
             grade = float(row["score"])
             if grade > 0:
@@ -93,7 +93,7 @@ def _folder(place: Path, split: str, path_format: str) -> Iterator[EvalQuestion]
 
 
 def _lines(place: Path) -> Iterator[tuple[int, str]]:
-    with place.open(encoding="utf-8") as lines:
+    with place.open(encoding="utf-8-sig") as lines:
         yield from ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
 
 

@@ -88,14 +88,15 @@ class FolderFiles:
 
     def may_hold(self, path: str) -> bool:
         """Whether the folder has *path*, or may have it."""
-        return path in self.files or any(path == each or path.startswith(f"{each}/") for each in self.unknown)
+        name = composed(path)  # an older push may have stored another form
+        return path in self.files or any(name == each or name.startswith(f"{each}/") for each in self.unknown)
 
 
 def files_of(folder: Path) -> FolderFiles:
     """The files under *folder*, or the file of that name, whatever it is called.
 
     Hidden names, what a `.ragdropignore` names, and links that lead out of the folder or to a folder are left out;
-    only links are reported.  An archive `a.zip` is a folder of that name.
+    only links are reported.  An archive `a.zip` is a folder of that name.  Paths are in NFC, as people type them.
 
     Raises OSError if the folder itself, or a `.ragdropignore` of it, cannot be read whole.
     """
@@ -103,22 +104,22 @@ def files_of(folder: Path) -> FolderFiles:
     found = FolderFiles()
     root = folder.resolve()
     if not root.is_dir():
-        _add(found, folder.absolute().name, root, root.parent)
+        _add(found, composed(folder.absolute().name), root, root.parent)
         return found
     specs: list[tuple[str, GitIgnoreSpec]] = []
 
     def unreadable(error: OSError) -> None:
-        path = Path(str(error.filename)).relative_to(folder).as_posix()
+        path = composed(Path(str(error.filename)).relative_to(folder).as_posix())
         found.leave_out(path, error.strerror or "it cannot be read", unknown=True)
 
     for parent, folders, names in os.walk(folder, onerror=unreadable):
-        inside = Path(parent).relative_to(folder).as_posix().removeprefix(".").removeprefix("/")
+        inside = composed(Path(parent).relative_to(folder).as_posix().removeprefix(".").removeprefix("/"))
         specs = [(above, spec) for above, spec in specs if not above or f"{inside}/".startswith(f"{above}/")]
         if IGNORE_FILE in names:
             specs.append((inside, _spec(Path(parent) / IGNORE_FILE, f"{inside}/{IGNORE_FILE}".lstrip("/"))))
         entered = []
         for name in sorted(folders):
-            path = f"{inside}/{name}".lstrip("/")
+            path = composed(f"{inside}/{name}".lstrip("/"))
             if is_hidden(name) or _ignored(specs, f"{path}/"):
                 continue
             if (Path(parent) / name).is_symlink():
@@ -127,7 +128,7 @@ def files_of(folder: Path) -> FolderFiles:
                 entered.append(name)
         folders[:] = entered
         for name in sorted(names):
-            path = f"{inside}/{name}".lstrip("/")
+            path = composed(f"{inside}/{name}".lstrip("/"))
             if not is_hidden(name) and not _ignored(specs, path):
                 _add(found, path, Path(parent) / name, root)
     found.files = dict(sorted(found.files.items()))
@@ -135,7 +136,7 @@ def files_of(folder: Path) -> FolderFiles:
 
 
 def _add(found: FolderFiles, path: str, file: Path, root: Path) -> None:
-    problem = name_problem(path)
+    problem = name_problem(path) or ("another file has this name" if path in found.files else None)
     if problem is None and file.is_symlink():
         try:
             if not file.resolve(strict=True).is_relative_to(root):
@@ -173,7 +174,7 @@ def _add_members(found: FolderFiles, path: str, archive: Path, stamp: tuple[int,
         name = member.filename.replace("\\", "/")
         if member.is_dir() or any(part.startswith(".") and part not in {".", ".."} for part in name.split("/")):
             continue
-        inside = f"{path}/{name}"
+        inside = composed(f"{path}/{name}")
         problem = name_problem(inside) or _member_problem(member)
         if name.startswith(("/", "__MACOSX/")) or ":" in name.split("/")[0]:
             problem = problem or "its name leads out of the archive"
@@ -220,6 +221,11 @@ def shown(path: str) -> str:
     return path.encode("utf-8", "backslashreplace").decode().replace("\n", "\\n")
 
 
+def composed(name: str) -> str:
+    """*name* in NFC: the file systems of macOS give accents as characters of their own."""
+    return unicodedata.normalize("NFC", name)
+
+
 def is_hidden(name: str) -> bool:
     """Whether a file or folder is never sent for its name: a hidden one, or what Office and Windows put beside files.
 
@@ -244,7 +250,7 @@ def _spec(file: Path, shown_path: str) -> GitIgnoreSpec:
         text = body.decode("utf-16" if body.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
     except UnicodeDecodeError:
         raise OSError(0, f"{shown_path} is not UTF-8: save it so") from None
-    lines = unicodedata.normalize("NFC", text).splitlines()
+    lines = composed(text).splitlines()
     for number, line in enumerate(lines, 1):
         if line.startswith("#"):
             continue
@@ -258,10 +264,9 @@ def _spec(file: Path, shown_path: str) -> GitIgnoreSpec:
 
 
 def _ignored(specs: list[tuple[str, GitIgnoreSpec]], path: str) -> bool:
-    """Whether the innermost file that says something of *path* ignores it, in whatever form Unicode writes it."""
-    path = unicodedata.normalize("NFC", path)
+    """Whether the innermost file that says something of *path* ignores it."""
     for above, spec in reversed(specs):
-        result = spec.check_file(path[len(unicodedata.normalize("NFC", above)) + 1 :] if above else path)
+        result = spec.check_file(path[len(above) + 1 :] if above else path)
         if result.include is not None:
             return result.include
     return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -182,7 +183,12 @@ def build() -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command line on this process's arguments."""
+    """Run the command line on this process's arguments.
+
+    What the output's encoding lacks is escaped: a pipe on Windows has 256 characters.
+    """
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         build()()
     except SystemExit as end:

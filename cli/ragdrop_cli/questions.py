@@ -381,7 +381,7 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Check each sentence of an answer, whoever wrote it, against the texts that it was written from."""
-    text = sys.stdin.read() if file == "-" else _read(Path(file))
+    text = sys.stdin.read().removeprefix("\ufeff") if file == "-" else _read(Path(file))
     if source:
         answer, sources = text, [{"id": str(path), "text": _read(path)} for path in source]
     else:
@@ -396,7 +396,7 @@ def verify(
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text("utf-8")
+        return path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as exc:
         raise InvalidParamsError(f"{path} cannot be read as text: {exc}") from exc
 

@@ -150,6 +150,10 @@ def test_a_content_type_that_is_not_json_is_named(world: World) -> None:
     assert replied(world, PING, content_type="Application/JSON; charset=utf-8")[0] == 200
 
 
+def test_a_byte_order_mark_before_a_message_is_left_out(world: World) -> None:
+    assert replied(world, "\ufeff" + json.dumps(PING))[0] == 200
+
+
 def test_any_accept_header_that_allows_json_will_do(world: World) -> None:
     assert [replied(world, PING, accept=each)[0] for each in ("*/*", "application/*", "text/html")] == [200, 200, 406]
 

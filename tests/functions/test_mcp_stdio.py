@@ -38,7 +38,7 @@ def world() -> World:
 def environment(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """What the command finds in its environment: where the API is, and a writer's key."""
     with served(query_api(world.app)) as url:
-        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ}
         folder = str(tmp_path_factory.mktemp("desktop"))
         yield {**kept, "RAGDROP_API_URL": url, "RAGDROP_API_KEY": key_of(world), "PWD": folder}
 
@@ -110,7 +110,8 @@ def test_an_indexing_that_is_cancelled_ends_at_once_and_the_next_call_is_served(
     assert not after.is_error
 
 
-def test_standard_output_carries_nothing_but_the_protocol(environment: dict[str, str]) -> None:
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+def test_standard_output_carries_nothing_but_the_protocol(environment: dict[str, str], start: str) -> None:
     def message(number: int, method: str, params: dict[str, Any]) -> str:
         return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n"
 
@@ -122,7 +123,7 @@ def test_standard_output_carries_nothing_but_the_protocol(environment: dict[str,
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(asked)
+        process.stdin.write(start + asked)
         process.stdin.flush()
         lines = [process.stdout.readline(), process.stdout.readline()]
         rest, _ = process.communicate(timeout=30)

@@ -125,7 +125,8 @@ def test_a_key_that_nobody_made_is_refused_in_the_protocols_own_shape(deployment
 
 
 def test_a_conversation_without_a_question_is_a_bad_request(client: OpenAI) -> None:
-    for messages in ([], [{"role": "system", "content": "Be brief."}], ask("   ")):
+    picture: list[Any] = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:"}}]}]
+    for messages in ([], [{"role": "system", "content": "Be brief."}], ask("   "), [*ask("The code?"), *picture]):
         with pytest.raises(openai.BadRequestError) as caught:
             client.chat.completions.create(model="default", messages=messages)
 
@@ -156,6 +157,24 @@ def test_null_for_an_optional_field_is_the_same_as_to_leave_it_out(client: OpenA
         ("/v1/responses", {"input": question[0]["content"], "model": None, "tools": None, "metadata": None}),
         ("/v1/responses", {"input": [{"type": "reasoning", "role": None}, *question]}),
         ("/v1/responses", {"input": question, "tools": [{"type": "file_search", "vector_store_ids": None}]}),
+    ):
+        assert post_chat(deployment, path=path, **fields)[0] == 200, fields
+
+
+def test_half_an_emoji_is_a_question_mark_wherever_it_stands(deployment: Deployment) -> None:
+    deployment.put_object("demo/handbook/pump.md", TEXT)
+    deployment.chat.reply = REPLY
+    half = "\ud83d"
+    tool = {"type": "file_search", "vector_store_ids": ["handbook"], half: half}
+    filters = {"type": "eq", "key": "owner", "value": half}
+
+    assert post_chat(deployment, messages=ask(f"What is the pump's code? {half}"), user=half)[0] == 200
+    assert "pump's code? ?" in deployment.chat.asked[-1][-1].content
+    for path, fields in (
+        ("/v1/embeddings", {"input": [half]}),
+        ("/v1/responses", {"input": f"pump {half}", "metadata": {half: half}, "tools": [tool]}),
+        ("/v1/responses", {"input": "pump", "stream": True, "tools": [tool]}),
+        ("/v1/responses", {"input": "pump", "tools": [{**tool, "filters": filters}]}),
     ):
         assert post_chat(deployment, path=path, **fields)[0] == 200, fields
 

@@ -329,6 +329,18 @@ def test_parts_of_a_form_and_a_chunking_strategy_are_ignored_and_named(client: O
     assert put.headers["x-ragdrop-ignored"] == "chunking_strategy"
 
 
+def test_a_name_that_dotnet_escapes_is_the_files_name(deployment: Deployment) -> None:
+    named = "filename=\"=?utf-8?B?R3LDtsOfZS5tZA==?=\"; filename*=utf-8''Gr%C3%B6%C3%9Fe.md"
+    parts = [('name="purpose"', "assistants"), (f"name=file; {named}", "The fan.")]
+    form = "".join(f"--B\r\ncontent-disposition: form-data; {head}\r\n\r\n{body}\r\n" for head, body in parts) + "--B--"
+    event = deployment.event("ask", path="/v1/files", body=form)
+    event["multiValueHeaders"]["content-type"] = ["multipart/form-data; boundary=B"]
+
+    status, body = deployment.routed(event)
+
+    assert (status, json.loads(body)["filename"]) == (200, "Größe.md")
+
+
 def test_a_file_over_the_limit_is_refused_with_the_limit(client: OpenAI) -> None:
     with pytest.raises(openai.APIStatusError) as caught:
         client.files.create(file=("big.txt", b"a" * (4 * 1024 * 1024 + 1), "text/plain"), purpose="assistants")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -108,6 +109,19 @@ def test_a_file_is_written_that_eval_reads_and_never_over_another_one(ragdrop: C
     assert (question.text, dict(question.documents)) == ("Question 1?", {"team/cited.md": 1.0})
     assert (first.exit_code, first.stdout, second.exit_code) == (0, "", 2)
     assert "exists" in second.stderr
+
+
+def test_questions_are_read_from_files_that_windows_wrote(tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    for name, text in (
+        ("a.jsonl", '{"question": "How many?"}\n'),
+        ("queries.jsonl", '{"_id": "1", "text": "How many?"}\n'),
+        ("qrels/test.tsv", "query-id\tcorpus-id\tscore\n1\ta\t1\n"),
+    ):
+        (tmp_path / name).write_text(text, "utf-8-sig", newline="\r\n")
+
+    for place in (tmp_path / "a.jsonl", tmp_path):
+        assert [each.text for each in read_questions(place, split="test", path_format="team/{id}.md")] == ["How many?"]
 
 
 def test_json_has_questions_and_what_is_open(ragdrop: CommandLine) -> None:

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import Result
 
 from ragdrop_cli.folder_files import files_of
-from tests.unit.cli.world import CommandLine
+from tests.unit.cli.world import API_KEY, API_URL, CommandLine
 
 
 def push(ragdrop: CommandLine, *options: str) -> Result:
@@ -56,6 +56,32 @@ def test_a_name_is_ignored_in_whatever_form_of_unicode_it_is_written(tmp_path: P
     (tmp_path / f"b/{name}/.ragdropignore").write_text("x.md\n", "utf-8")
 
     assert list(files_of(tmp_path).files) == ["a.md"]
+
+
+def test_a_name_of_macos_becomes_the_one_that_people_type(ragdrop: CommandLine) -> None:
+    ragdrop.write(f"in/{DECOMPOSED}/{DECOMPOSED}.md")
+    archive(ragdrop.folder / f"in/{DECOMPOSED}.zip", {f"{DECOMPOSED}.md": "x"})
+
+    assert push(ragdrop).exit_code == 0
+    assert sorted(ragdrop.api.bodies) == [f"team/{COMPOSED}.zip/{COMPOSED}.md", f"team/{COMPOSED}/{COMPOSED}.md"]
+
+
+def test_of_two_names_that_look_the_same_one_is_left_out_by_name(tmp_path: Path) -> None:
+    write(tmp_path, f"{COMPOSED}.md", f"{DECOMPOSED}.md")
+
+    found = files_of(tmp_path)
+
+    assert [*found.files] == [f"{COMPOSED}.md"]
+    assert found.left_out == [(f"{COMPOSED}.md", "another file has this name")]
+
+
+def test_a_mirror_replaces_the_name_of_an_older_push(ragdrop: CommandLine) -> None:
+    ragdrop.write(f"in/{DECOMPOSED}.md")
+    ragdrop.connect(API_URL, API_KEY).put_document("team", f"{DECOMPOSED}.md", b"x", media_type="text/markdown")
+
+    result = push(ragdrop, "--delete", "--yes")
+
+    assert (result.exit_code, [*ragdrop.api.documents]) == (0, [f"team/{COMPOSED}.md"])
 
 
 @pytest.mark.parametrize(

@@ -276,10 +276,11 @@ def test_verify_shows_each_sentence_with_its_status_and_the_passage_that_decided
     assert sent["sources"] == [{"id": str(tmp_path / "a.md"), "text": "Oh. The pump is not red."}]
 
 
-def test_verify_reads_answer_and_sources_of_a_json_file(ragdrop: CommandLine, tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_verify_reads_answer_and_sources_of_a_json_file(ragdrop: CommandLine, tmp_path: Path, encoding: str) -> None:
     answer(ragdrop, "/v1/verify", json.dumps(CHECKED).encode())
     asked = {"answer": "It is.", "sources": [{"id": "a", "text": "It is."}]}
-    Path(tmp_path, "asked.json").write_text(json.dumps(asked), "utf-8")
+    Path(tmp_path, "asked.json").write_text(json.dumps(asked), encoding)
 
     result = ragdrop.run("verify", str(tmp_path / "asked.json"), "--json")
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx
@@ -24,6 +28,15 @@ def test_the_stack_file_of_a_parent_folder_is_used_without_them(ragdrop: Command
     inner.mkdir(parents=True)
 
     assert api_of({}, inner) == ("http://stack.example", "rd_stack")
+
+
+def test_what_the_outputs_encoding_lacks_is_escaped(tmp_path: Path) -> None:
+    environ = {**os.environ, "RAGDROP_STACK": "水.json", "PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "1"}
+    command = [sys.executable, "-m", "ragdrop_cli", "ls", "--json"]
+
+    done = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, timeout=60, check=False)
+
+    assert "水.json" in json.loads(done.stdout)["error"]["message"], done.stderr
 
 
 def test_ragdrop_stack_names_another_file(ragdrop: CommandLine, tmp_path: Path) -> None:

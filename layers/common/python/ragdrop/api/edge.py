@@ -425,7 +425,8 @@ async def _on_validation_error(request: Request, exc: Exception) -> JSONResponse
     first = exc.errors()[0]
     place = [str(part) for part in first["loc"][1:] if not (first["type"] == "json_invalid" and isinstance(part, int))]
     field = "body" if first["type"] == "json_invalid" or not place else ".".join(place)
-    reason = "is not valid JSON" if first["type"] == "json_invalid" else first["msg"][:1].lower() + first["msg"][1:]
+    said = first["msg"].removeprefix("Value error, ")
+    reason = "is not valid JSON" if first["type"] == "json_invalid" else said[:1].lower() + said[1:]
     details: dict[str, Any] = {
         "field": field,
         "value": _shown(first.get("input")),

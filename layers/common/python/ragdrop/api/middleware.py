@@ -1,6 +1,7 @@
 """ASGI middleware: CORS, HEAD and OPTIONS, and counts that are written before the reply ends."""
 
 import asyncio
+import re
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from concurrent.futures import wait
@@ -96,14 +97,16 @@ NAMES_A_FOLDER = ("/documents/", "/app/")  # below these a slash at the end says
 
 
 class HeadAsGet:
-    """Serves HEAD as GET and sends everything but the body, and serves `/mcp/` as `/mcp`: clients add the slash."""
+    """Serves HEAD as GET and sends everything but the body, and `//v1/models/` as `/v1/models`: clients add slashes."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] != "/" and not scope["path"].startswith(NAMES_A_FOLDER):
-            scope = {**scope, "path": scope["path"].removesuffix("/")}
+        if scope["type"] == "http":
+            path = re.sub("/+", "/", scope["path"])
+            if not path.startswith(NAMES_A_FOLDER):
+                scope = {**scope, "path": path.removesuffix("/") or "/"}
         if scope["type"] != "http" or scope["method"] != "HEAD":
             await self._app(scope, receive, send)
             return

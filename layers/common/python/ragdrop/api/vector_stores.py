@@ -2,8 +2,10 @@
 
 import datetime
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
+from urllib.parse import unquote
 
 from fastapi import APIRouter, Depends, File, Form, Path, Query, Request, Response, UploadFile
 
@@ -133,7 +135,7 @@ def vector_stores_router(
         purpose: Annotated[str, Form(max_length=80, description="As the protocol has it; nothing depends on it.")],
     ) -> dict[str, Any]:
         """A file of up to 4 MB for vector stores; no question finds it before it is put into one."""
-        key = DocumentKey.checked(who.tenant, FILES_VAULT, file.filename or "")
+        key = DocumentKey.checked(who.tenant, FILES_VAULT, _name_of(file))
         content = file.file.read()
         media_type = media_type_of(file.content_type, key.path)
         keep().put(who, key, content, media_type=media_type, metadata={STAGE: UPLOADED})
@@ -171,6 +173,15 @@ def vector_stores_router(
         return _store_file(vector_store_id, found, dict(found.detail.facts.attributes) if found.detail else None)
 
     return router
+
+
+_EXTENDED = re.compile(r"filename\*=\s*utf-?8'[^']*'([^;\s]+)", re.I)  # of RFC 8187, which .NET calls utf8
+
+
+def _name_of(file: UploadFile) -> str:
+    """The name of a file in a form: .NET's own form escapes what is not ASCII in another parameter."""
+    extended = _EXTENDED.search(file.headers.get("content-disposition", ""))
+    return unquote(extended[1]) if extended else file.filename or ""
 
 
 def _unread(request: Request) -> dict[str, str]:

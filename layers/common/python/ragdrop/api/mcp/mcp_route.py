@@ -6,6 +6,7 @@ with an invalid id for a notification.
 
 import json
 import math
+from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -72,7 +73,7 @@ class _Exchange(Response):
             return
         message: dict[str, Any] | None = None
         try:
-            body = await Request(scope, receive).body()
+            body = (await Request(scope, receive).body()).removeprefix(BOM_UTF8)
             message = read_message(body)
             check_message(message)
             headers = usable_headers(scope["headers"], message)

@@ -1,8 +1,10 @@
 """The MCP server: tools, documents as resources, and a prompt over a `Backend`, for HTTP and standard input."""
 
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from io import TextIOWrapper
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -137,7 +139,8 @@ def serve(client: Backend, wait_s: float) -> None:
     server = build(lambda _context: McpCaller(client, wait_s))
 
     async def run() -> None:
-        async with stdio_server() as (messages, answers):
+        stdin = TextIOWrapper(sys.stdin.buffer, "utf-8-sig", "replace")  # clients on Windows begin with such a mark
+        async with stdio_server(stdin=anyio.wrap_file(stdin)) as (messages, answers):
             await server.run(messages, answers, server.create_initialization_options())
 
     anyio.run(run)

@@ -111,10 +111,35 @@ class NullIsAbsent(BaseModel):
         return {name: value for name, value in given.items() if value not in cls.absent or name not in optional}
 
 
+def whole_characters(value: Any) -> Any:
+    r"""*value* of JSON with a question mark for each half of a surrogate pair: clients cut texts within an emoji.
+
+    >>> whole_characters({"text": ["red \ud83d", "\u2603", 1]})
+    {'text': ['red ?', '☃', 1]}
+    """
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode(errors="replace").decode()
+    if isinstance(value, list):
+        return [whole_characters(each) for each in value]
+    return (
+        {whole_characters(name): whole_characters(each) for name, each in value.items()}
+        if isinstance(value, dict)
+        else value
+    )
+
+
 class Tolerant(NullIsAbsent):
     """A request of another protocol: fields that are not named here are ignored, and a header names them."""
 
     model_config = ConfigDict(extra="allow", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_whole_characters(cls, given: Any) -> Any:
+        try:
+            return whole_characters(given)
+        except RecursionError:
+            raise ValueError("objects and lists stand in one another too deep") from None
 
     def ignored(self, place: str = "") -> Iterator[str]:
         """The fields that were given and are not read, by the names of the protocol."""

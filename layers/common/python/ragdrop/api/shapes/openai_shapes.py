@@ -113,14 +113,13 @@ class InputItem(ChatMessage):
 def spoken(messages: Sequence[ChatMessage], *, field: str) -> list[Turn]:
     """The conversation up to the user's last message.
 
-    Raises InvalidParamsError, of *field*: the user says nothing in it.
+    Raises InvalidParamsError, of *field*: the user says nothing in it, not even at the end.
     """
-    turns = [Turn(each.role, each.text) for each in messages if each.role in SPEAKERS and each.text]
-    last = next((place for place in reversed(range(len(turns))) if turns[place].role == "user"), None)
-    if last is None:
-        message = f"{field}: there is no message with text of the role user"
+    last = next((place for place in reversed(range(len(messages))) if messages[place].role == "user"), None)
+    if last is None or not messages[last].text:
+        message = f"{field}: there is no message of the role user, or the last one has no text"
         raise InvalidParamsError(message, field=field, value=None, allowed=None)
-    return turns[: last + 1]
+    return [Turn(each.role, each.text) for each in messages[: last + 1] if each.role in SPEAKERS and each.text]
 
 
 class StreamOptions(Tolerant):
