@@ -15,7 +15,7 @@ import typer
 from ragdrop.client import RagdropClient
 from ragdrop.domain.documents import is_mass_delete
 from ragdrop.errors import DependencyError
-from ragdrop_cli.folder_files import FolderFile, FolderFiles, files_of
+from ragdrop_cli.folder_files import FolderFile, FolderFiles, composed, files_of
 from ragdrop_cli.history import Since, follow
 from ragdrop_cli.options import AllowMassDelete, AsJson, TimeoutS, Yes
 from ragdrop_cli.output import FAILED, code_of, note, progress, say, say_body, say_object, say_table
@@ -98,7 +98,7 @@ def push(
     if delete and not source.is_dir():
         raise typer.BadParameter("--delete mirrors a folder: a file alone says nothing of the others")
     session = session_of(context)
-    below = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
+    below = f"{composed(prefix.strip('/'))}/" if prefix.strip("/") else ""
     found = _readable(source).under(below)
     for path, reason in found.left_out:
         note(f"left out {path}: {reason}")

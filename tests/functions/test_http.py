@@ -107,7 +107,7 @@ def test_a_base64_body_is_read_like_a_plain_one(deployment: Deployment) -> None:
         ({"query": "x", "min_relevance": 1.5}, "min_relevance"),
         ({"query": "x", "expand": "all"}, "expand"),
         ({"query": "x", "date_from": "yesterday"}, "date_from"),
-        ({"query": "x", "attributes": {"game": {"a": 1}}}, "attributes.game.str"),
+        ({"query": "x", "attributes": {"game": {"a": 1}}}, "attributes.game"),
         ({"query": "x", "attributes": {"game": []}}, "attributes"),
         ({"query": "x", "exclude": {"tag": ["red"]}}, "exclude.tag"),
     ],

@@ -129,6 +129,12 @@ def test_what_a_rule_says_of_a_field_is_said_as_it_is(client: TestClient) -> Non
     assert reply.json()["error"]["message"].startswith("date_from: a day (2026-01-31) or a time")
 
 
+def test_a_field_of_several_kinds_is_named_as_the_caller_wrote_it(client: TestClient) -> None:
+    reply = client.post("/search", json={"query": "pump", "attributes": {"owner": None}})
+
+    assert reply.json()["error"]["details"]["field"] == "attributes.owner"
+
+
 @pytest.mark.parametrize("body", [b'{"query": "Gr\xf6\xdfe"}', b"[" * 100_000, b"{"])
 def test_a_body_that_is_no_json_is_refused_as_such(client: TestClient, body: bytes) -> None:
     reply = client.post("/search", content=body, headers={"content-type": "application/json"})

@@ -113,6 +113,13 @@ def test_a_document_of_another_tenant_cannot_be_read(world: World) -> None:
         read(world, "ragdrop://hr/pay.txt", key)
 
 
+def test_an_empty_cursor_asks_for_the_first_page(world: World) -> None:
+    async def use(client: Client) -> int:
+        return len((await client.list_resources(cursor="")).resources)
+
+    assert with_agent(world, use) > 0
+
+
 def test_a_bad_cursor_is_an_error_with_its_code(world: World) -> None:
     async def use(client: Client) -> None:
         await client.list_resources(cursor="nonsense")

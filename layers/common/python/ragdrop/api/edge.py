@@ -340,6 +340,7 @@ class UnhandledErrorMiddleware:
             await JSONResponse(body, 500, error_headers("INTERNAL_ERROR", scope["path"]))(scope, receive, send)
 
 
+OF_UNION = {"str", "int", "float", "bool"}  # which of a field's kinds pydantic tried: nothing that callers sent
 UNPARSED = "There was an error parsing the body"  # of FastAPI, whatever it was
 UNHANDLED = "something went wrong inside ragdrop"
 
@@ -423,10 +424,11 @@ async def _on_ragdrop_error(request: Request, exc: Exception) -> JSONResponse:
 async def _on_validation_error(request: Request, exc: Exception) -> JSONResponse:
     assert isinstance(exc, RequestValidationError)  # noqa: S101 - as above
     first = exc.errors()[0]
-    place = [str(part) for part in first["loc"][1:] if not (first["type"] == "json_invalid" and isinstance(part, int))]
-    field = "body" if first["type"] == "json_invalid" or not place else ".".join(place)
+    of_json = first["type"] == "json_invalid"  # then a number says where in the body
+    place = [str(part) for part in first["loc"][1:] if part not in OF_UNION and not (of_json and isinstance(part, int))]
+    field = "body" if of_json or not place else ".".join(place)
     said = first["msg"].removeprefix("Value error, ")
-    reason = "is not valid JSON" if first["type"] == "json_invalid" else said[:1].lower() + said[1:]
+    reason = "is not valid JSON" if of_json else said[:1].lower() + said[1:]
     details: dict[str, Any] = {
         "field": field,
         "value": _shown(first.get("input")),

@@ -80,7 +80,7 @@ def build(caller_of: Callable[[Context], McpCaller]) -> Server[Any]:
         return await tool(Call(who.client, who.wait_s, progress, who.note_error), params.arguments or {})
 
     async def list_resources(context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
-        cursor = params.cursor if params else None
+        cursor = (params.cursor or None) if params else None
         return await _with_protocol_errors(in_thread(partial(document_resources, caller_of(context).client, cursor)))
 
     async def list_templates(_context: Context, _params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
