@@ -83,6 +83,20 @@ def test_a_large_reply_is_compressed_for_who_takes_that_and_a_small_one_never(cl
     assert "content-encoding" not in small.headers
 
 
+@pytest.mark.parametrize("accepted", ["gzip;q=0", "br, GZIP; q=0.0, identity", "gzip;q=0,*"])
+def test_who_refuses_gzip_gets_plain_text(client: TestClient, accepted: str) -> None:
+    reply = client.post("/search", json={"query": "code of the pump"}, headers={"accept-encoding": accepted})
+
+    assert "content-encoding" not in reply.headers
+    assert reply.headers["vary"] == "Accept-Encoding"
+
+
+def test_a_small_weight_of_gzip_is_no_refusal(client: TestClient) -> None:
+    reply = client.post("/search", json={"query": "code of the pump"}, headers={"accept-encoding": "gzip;q=0.5"})
+
+    assert reply.headers["content-encoding"] == "gzip"
+
+
 @pytest.mark.parametrize(
     ("method", "path"), [("GET", "/stats"), ("GET", "/nowhere"), ("PATCH", "/search"), ("OPTIONS", "/search")]
 )

@@ -93,11 +93,15 @@ def allowed_methods(routes: Iterable[BaseRoute], scope: Scope) -> list[str]:
     return [*found, "OPTIONS"]
 
 
+_REFUSED = re.compile(rb"gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)", re.I)  # starlette looks for the word alone
 NAMES_A_FOLDER = ("/documents/", "/app/")  # below these a slash at the end says something
 
 
 class HeadAsGet:
-    """Serves HEAD as GET and sends everything but the body, and `//v1/models/` as `/v1/models`: clients add slashes."""
+    """Serves HEAD as GET and sends everything but the body, and `//v1/models/` as `/v1/models`: clients add slashes.
+
+    Who refuses gzip by its weight gets none.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -107,6 +111,8 @@ class HeadAsGet:
             path = re.sub("/+", "/", scope["path"])
             if not path.startswith(NAMES_A_FOLDER):
                 scope = {**scope, "path": path.removesuffix("/") or "/"}
+            if any(name == b"accept-encoding" and _REFUSED.search(value) for name, value in scope["headers"]):
+                scope = {**scope, "headers": [each for each in scope["headers"] if each[0] != b"accept-encoding"]}
         if scope["type"] != "http" or scope["method"] != "HEAD":
             await self._app(scope, receive, send)
             return
