@@ -101,7 +101,7 @@ class ReadFound:
 
     @property
     def answers(self) -> bool:
-        """Whether the best passage may answer, or one of the next surely does, as far as anybody knows."""
+        """Whether the best passage may answer, or one of the next does rather than not, as far as anybody knows."""
         if not self.passages or self.passages[0].worth >= self.least:
             return True
         return math.isfinite(self.least) and max(each.worth for each in self.passages[:MOST_COMPARED]) >= SURE_WORTH
