@@ -145,8 +145,8 @@ class World:
 
     def changed(self, *paths: str, message_id: str | None = None, receives: int = 1) -> list[Delivery]:
         """Let one message that names *paths* arrive; what failed."""
-        message = self.message(*map(self.change, paths), message_id=message_id, receives=receives)
-        return self.deliver(message, left_s=max(60.0, float(len(paths))))  # a busy machine takes a while for many
+        changes = tuple(self.change(path) for path in paths)
+        return self.deliver(self.message(*changes, message_id=message_id, receives=receives))
 
     def change(self, path: str) -> Change:
         """The next event of a key."""
