@@ -80,7 +80,6 @@ def push(
 ) -> None:
     """Send a file, or every file under a folder, five at once, to a local stack as many as there are cores.
 
-    Files and folders whose name begins with a dot are left out, and so is what a .ragdropignore names, in the syntax of
     What a .ragdropignore names, in the syntax of .gitignore, is left out, and so are names that begin with a dot or ~$,
     Thumbs.db and desktop.ini.  An ignore file that cannot be understood stops the push before anything is sent.  Links
     are followed to files within the folder.  An archive a.zip is sent as a folder a.zip.

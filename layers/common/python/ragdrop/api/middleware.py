@@ -107,13 +107,15 @@ class HeadAsGet:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            path = re.sub("/+", "/", scope["path"])
-            if not path.startswith(NAMES_A_FOLDER):
-                scope = {**scope, "path": path.removesuffix("/") or "/"}
-            if any(name == b"accept-encoding" and _REFUSED.search(value) for name, value in scope["headers"]):
-                scope = {**scope, "headers": [each for each in scope["headers"] if each[0] != b"accept-encoding"]}
-        if scope["type"] != "http" or scope["method"] != "HEAD":
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path = re.sub("/+", "/", scope["path"])
+        if not path.startswith(NAMES_A_FOLDER):
+            scope = {**scope, "path": path.removesuffix("/") or "/"}
+        if any(name == b"accept-encoding" and _REFUSED.search(value) for name, value in scope["headers"]):
+            scope = {**scope, "headers": [each for each in scope["headers"] if each[0] != b"accept-encoding"]}
+        if scope["method"] != "HEAD":
             await self._app(scope, receive, send)
             return
 

@@ -104,9 +104,9 @@ class IndexRevision:
         if parsed is None:
             return None
         document, detail = parsed
-        version_id = stored.version_id
         from ragdrop.tables.typed import tables_of  # the sweep needs none
 
+        version_id = stored.version_id
         saved = self.revisions.write_text(claimed.key, claimed.revision, document, version_id=version_id)
         self.revisions.write_tables(saved, tables_of(document, claimed.key.path))
         sources = self.known_vectors.sources(saved, claimed.live_revision)
