@@ -254,6 +254,9 @@ def main() -> int:
     if options.whole or options.resume:
         return whole(options)
     names = options.names or [name for name, each in BENCHMARKS.items() if not each.by_name]
+    if options.plan:
+        print(plan(planned(names, records.read("bench")), 3_600 * options.hours))
+        return 0
     return max(run([word for word in command_of(name) if word != "--write"]) for name in names)
 
 
