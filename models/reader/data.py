@@ -6,8 +6,8 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -204,6 +204,47 @@ def asked(passages: Iterable[dict[str, Any]], mined: dict[str, list[str]], rng: 
         for row in rows:
             found = mined.get(row.query, []) if row.relevant else rng.sample(pool, min(2, len(pool)))
             yield [row, *(not_relevant(row, text) for text in dict.fromkeys(found))]
+
+
+def contrasts(passages: Iterable[dict[str, Any]], rng: Random, *, most: int = 3) -> Iterator[Unit]:
+    """Questions as people ask them on one passage together: up to *most* that it answers and as many near ones."""
+    for passage in passages:
+        rows = [row for field, row in own_rows([passage]) if cell(field) in ASKED]
+        rng.shuffle(rows)
+        answered, near = ([row for row in rows if bool(row.answerable) is flag] for flag in (True, False))
+        for at in range(0, max(len(answered), len(near)), most):
+            yield answered[at : at + most] + near[at : at + most]
+
+
+def quotations(units: Iterable[Unit], rng: Random) -> Iterator[Unit]:
+    """The same questions on what would be quoted: a title with one or two sentences.
+
+    They are those of the answer, and those that have most words of the question and no answer.
+    """
+    for unit in units:
+        made: Unit = []
+        for row in unit:
+            title, line, _ = row.passage.partition("\n")
+            above = title + line if line else ""
+            spans = [each.span() for each in _SENTENCE.finditer(row.passage, len(above))]
+            right = [each for each in spans if row.span and each[0] < row.span[1] and row.span[0] < each[1]]
+            if right and row.span and right[0][0] <= row.span[0]:
+                shift = len(above) - right[0][0]
+                span = row.span[0] + shift, row.span[1] + shift
+                made.append(replace(row, passage=above + row.passage[right[0][0] : right[-1][1]], span=span))
+            wrong = sorted((each for each in spans if each not in right), key=_shared_with(row))
+            if wrong:
+                chosen = sorted(wrong[-rng.randint(1, 2) :])
+                text = above + " ".join(row.passage[slice(*each)] for each in chosen)
+                made.append(Row(row.query, text, row.source, answerable=False))
+        if made:
+            yield made
+
+
+def _shared_with(row: Row) -> Callable[[tuple[int, int]], int]:
+    """How many words of its query a stretch of the passage of *row* has."""
+    words = set(_WORD.findall(row.query.lower()))
+    return lambda span: len(words & set(_WORD.findall(row.passage[slice(*span)].lower())))
 
 
 def squares(passages: Iterable[dict[str, Any]], *sides: str) -> Iterator[Unit]:

@@ -27,7 +27,15 @@ from models.reader.network import DEVICE, Network, Scores
 CHECKPOINT_S = 300.0
 SHORT = 60  # words of evidence up to which a claim of the open sets is short
 WARM_UP, WEIGHT_DECAY, CLIP = 0.06, 0.01, 1.0
-WEIGHTS = {"support": 1.0, "answerable": 1.0, "span": 0.5, "listwise": 1.0, "relevance": 0.3, "apart": 1.0}
+WEIGHTS = {
+    "support": 1.0,
+    "answerable": 1.0,
+    "span": 0.5,
+    "listwise": 1.0,
+    "relevance": 0.3,
+    "apart": 1.0,
+    "answered_apart": 1.0,
+}
 
 
 def losses(scores: Scores, units: Sequence[Sequence[Encoded]]) -> dict[str, Tensor]:
@@ -53,8 +61,11 @@ def losses(scores: Scores, units: Sequence[Sequence[Encoded]]) -> dict[str, Tens
         places = torch.tensor([rows[number].span or (0, 0) for number in edges], device=scores.start.device)
         start = functional.cross_entropy(scores.start[edges].float(), places[:, 0])
         found["span"] = start + functional.cross_entropy(scores.end[edges].float(), places[:, 1])
-    if (apart := _apart(scores, units)) is not None:
+    odds = scores.support[:, 0].float() - torch.logsumexp(scores.support[:, 1:].float(), dim=1)
+    if (apart := _apart(odds, units, is_supported)) is not None:
         found["apart"] = apart
+    if (apart := _apart(scores.answerable.float(), units, is_answered)) is not None:
+        found["answered_apart"] = apart
     ranked, at = [], 0
     for unit in units:
         if len(unit) > 1 and unit[0].row.relevant:
@@ -74,15 +85,25 @@ def _of_flags(name: str, logits: Tensor, flags: Sequence[bool | None]) -> dict[s
     return {name: functional.binary_cross_entropy_with_logits(logits[known].float(), right)}
 
 
-def _apart(scores: Scores, units: Sequence[Sequence[Encoded]]) -> Tensor | None:
-    """How far the odds of a true claim are from being above those of each other claim on its passage."""
-    odds = scores.support[:, 0].float() - torch.logsumexp(scores.support[:, 1:].float(), dim=1)
+def is_supported(row: Row) -> bool | None:
+    """Whether a claim's passage supports it; None where that is not known of either class."""
+    return {"supported": True, "contradicted": False, "neutral": False}.get(row.support or "")
+
+
+def is_answered(row: Row) -> bool | None:
+    """Whether a question's passage answers it; None where that is not known."""
+    return row.answerable
+
+
+def _apart(odds: Tensor, units: Sequence[Sequence[Encoded]], of: Callable[[Row], bool | None]) -> Tensor | None:
+    """How far the odds of each row of a unit that is right are from being above those of each that is wrong."""
     apart, at = [], 0
     for unit in units:
-        true = [at + place for place, each in enumerate(unit) if each.row.support == "supported"]
-        others = [at + place for place, each in enumerate(unit) if each.row.support in ("contradicted", "neutral")]
-        if true and others:
-            apart.append(functional.softplus(odds[others][None, :] - odds[true][:, None]).mean())
+        known = [of(each.row) for each in unit]
+        right = [at + place for place, each in enumerate(known) if each]
+        wrong = [at + place for place, each in enumerate(known) if each is False]
+        if right and wrong:
+            apart.append(functional.softplus(odds[wrong][None, :] - odds[right][:, None]).mean())
         at += len(unit)
     return torch.stack(apart).mean() if apart else None
 
@@ -123,7 +144,7 @@ class Training:
         rate: float,
         head_rate: float,
         steps: int,
-        start: Path | None,
+        start: Sequence[Path],
         teacher: Path | None,
         seed: int,
     ) -> None:
@@ -131,7 +152,7 @@ class Training:
         self.exact = Network(layers)
         self.exact.load_trunk(trunk)
         if start:
-            self.exact = Network.read(start)
+            self.exact = Network.read(*start)
         self.exact.to(DEVICE).words.weight.requires_grad_(False)
         self.teacher = Network.read(teacher).to(DEVICE, torch.bfloat16).eval() if teacher else None
         self.fast = Network(len(self.exact.layers)).to(DEVICE, torch.bfloat16)
@@ -279,6 +300,8 @@ def units_of(args: argparse.Namespace, encoder: Encoder, rng: Random) -> Iterato
         "swaps": lambda: swaps.units(texts, rng),
         "own": lambda: data.into_units([row for row in own if row.support is None], mined, rng),
         "asked": lambda: data.asked(passages, mined, rng),
+        "contrasts": lambda: data.contrasts(passages, rng),
+        "quotations": lambda: data.quotations(data.contrasts(passages, rng), rng),
         "squares": lambda: data.squares(passages, "own", "other"),
         "plain": lambda: data.squares(passages, "plain"),
         "windows": lambda: data.windows(data.squares(twins, "own", "other"), rng),
@@ -318,7 +341,9 @@ def main(arguments: list[str] | None = None) -> bool:
     parser.add_argument("--data", type=Path, required=True, help="folder with train/ and verify/")
     parser.add_argument("--trunk", type=Path, required=True, help="folder with model.safetensors and tokenizer.json")
     parser.add_argument("--out", type=Path, required=True, help="folder of checkpoints and the log")
-    parser.add_argument("--start", type=Path, help="a checkpoint of another run to start from")
+    parser.add_argument(
+        "--start", type=Path, nargs="+", default=[], help="checkpoints of other runs to start from, or their mean"
+    )
     parser.add_argument("--teacher", type=Path, help="the checkpoint of a reader whose answers it learns, not labels")
     parser.add_argument("--weights", type=Path, help="a safetensors or ONNX file of another trunk of the same width")
     parser.add_argument("--layers", type=int, default=6)
