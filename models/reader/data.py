@@ -232,19 +232,13 @@ def quotations(units: Iterable[Unit], rng: Random) -> Iterator[Unit]:
                 shift = len(above) - right[0][0]
                 span = row.span[0] + shift, row.span[1] + shift
                 made.append(replace(row, passage=above + row.passage[right[0][0] : right[-1][1]], span=span))
-            wrong = sorted((each for each in spans if each not in right), key=_shared_with(row))
+            wrong = sorted((each for each in spans if each not in right), key=_shared_words(row.query, row.passage))
             if wrong:
                 chosen = sorted(wrong[-rng.randint(1, 2) :])
                 text = above + " ".join(row.passage[slice(*each)] for each in chosen)
                 made.append(Row(row.query, text, row.source, answerable=False))
         if made:
             yield made
-
-
-def _shared_with(row: Row) -> Callable[[tuple[int, int]], int]:
-    """How many words of its query a stretch of the passage of *row* has."""
-    words = set(_WORD.findall(row.query.lower()))
-    return lambda span: len(words & set(_WORD.findall(row.passage[slice(*span)].lower())))
 
 
 def squares(passages: Iterable[dict[str, Any]], *sides: str) -> Iterator[Unit]:
@@ -304,16 +298,21 @@ def windows(units: Iterable[Unit], rng: Random) -> list[Unit]:
 
 def _window(claim: str, passage: str, rng: Random) -> str:
     spans = [each.span() for each in _SENTENCE.finditer(passage)]
-    words = set(_WORD.findall(claim.lower()))
+    shared = _shared_words(claim, passage)
     best, most = (0, len(spans)), -1.0
     for first in range(len(spans)):
         for last in range(first + 1, min(first + 3, len(spans)) + 1):
-            text = passage[spans[first][0] : spans[last - 1][1]]
-            gain = len(words & set(_WORD.findall(text.lower()))) - 0.4 * (last - first)
+            gain = shared((spans[first][0], spans[last - 1][1])) - 0.4 * (last - first)
             if gain > most:
                 best, most = (first, last), gain
     first, last = max(0, best[0] - rng.randint(0, 1)), min(len(spans), best[1] + rng.randint(0, 1))
     return passage[spans[first][0] : spans[last - 1][1]] if spans else passage
+
+
+def _shared_words(query: str, passage: str) -> Callable[[tuple[int, int]], int]:
+    """How many words of *query* a stretch of *passage* has."""
+    words = set(_WORD.findall(query.lower()))
+    return lambda span: len(words & set(_WORD.findall(passage[slice(*span)].lower())))
 
 
 def not_relevant(row: Row, passage: str) -> Row:
