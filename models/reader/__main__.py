@@ -20,20 +20,21 @@ from models.reader.export import export
 class Stage(NamedTuple):
     """What a stage has of each source, its highest rates of learning for trunk and heads, and where it starts.
 
-    It starts where *start*, or else the stage before, ended; *deeper* starts from the trunk of twelve layers.  Of a
-    *teacher*, another stage, it learns the answers in place of the labels.
+    It starts from the mean of what the stages *start* ended with, or else where the stage before ended; *deeper* starts
+    from the trunk of twelve layers.  Of a *teacher*, another stage, it learns the answers in place of the labels.
     """
 
     mix: str
     rate: float = 1e-4
     head_rate: float = 4e-4
-    start: str = ""
+    start: tuple[str, ...] = ()
     deeper: bool = False
     teacher: str = ""
     epochs: int = 1
 
 
 ALL_OF_IT = "questions=1 squad=1 near=1 own=1 asked=1 squares=1 plain=1 windows=0.5 sides=0.3 swaps=0.15 short=1 long=1"
+FIRST_THREE = ("asked", "further", "taught")
 STAGES = {
     "broad": Stage("questions=0.45 squad=0.45 short=0.45 long=0.45"),
     "own": Stage("questions=0.2 squad=0.2 short=0.2 long=0.2 own=1 squares=1", head_rate=3e-4),
@@ -53,13 +54,20 @@ STAGES = {
     ),
     "further": Stage("asked=0.7 squares=0.1 plain=0.25 squad=0.4 short=0.05", rate=8e-5, head_rate=1.5e-4),
     "twelve": Stage(ALL_OF_IT, deeper=True, epochs=3),
-    "taught": Stage(ALL_OF_IT, start="asked", teacher="twelve", epochs=3),
+    "taught": Stage(ALL_OF_IT, start=("asked",), teacher="twelve", epochs=3),
+    "contrasts": Stage(
+        "contrasts=1.3 asked=0.1 plain=0.25 squares=0.1 squad=0.8 windows=0.06",
+        rate=8e-5,
+        head_rate=1.5e-4,
+        start=FIRST_THREE,
+    ),
 }
 """Open sets alone, then the project's own items with a part of them, who does what, all of it, and the questions as
 people ask them: the first reader.  More of these make the second.  Twelve layers learn all of it, and the first reader
-learns their answers, which makes the third."""
-MEAN_OF = ("asked", "further", "taught")
-"""The stages whose readers the shipped one is the mean of."""
+learns their answers, which makes the third.  The mean of the three learns near and answered questions beside each
+other, which makes the fourth."""
+MEAN_OF = (*FIRST_THREE, *["contrasts"] * 6)
+"""The stages whose readers the shipped one is the mean of: the fourth counts twice as much as the three together."""
 
 
 def trunk_folder() -> Path:
@@ -80,7 +88,7 @@ def main() -> int:
     args, more = parser.parse_known_args()
     until_s = time.time() + 60 * args.minutes
     checkpoints = {name: args.out / name / "checkpoint.pt" for name in STAGES}
-    before = ""
+    before: tuple[str, ...] = ()
     for seed, (name, stage) in enumerate(STAGES.items(), start=1):
         options = ["--data", str(args.data), "--trunk", str(trunk_folder()), "--out", str(args.out / name)]
         options += ["--mix", stage.mix, "--rate", str(stage.rate), "--head-rate", str(stage.head_rate)]
@@ -88,13 +96,13 @@ def main() -> int:
         if stage.deeper:
             options += ["--weights", str(args.deeper), "--layers", "12"]
         elif start := stage.start or before:
-            options += ["--start", str(checkpoints[start])]
+            options += ["--start", *(str(checkpoints[each]) for each in start)]
         if stage.teacher:
             options += ["--teacher", str(checkpoints[stage.teacher])]
         print(f"stage {name}", flush=True)
         if not train.main([*options, "--minutes", str((until_s - time.time()) / 60), *more]):
             return 1
-        before = name
+        before = (name,)
     print(export([checkpoints[name] for name in MEAN_OF], args.out / "reader.onnx"))
     return 0
 
