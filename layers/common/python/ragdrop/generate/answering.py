@@ -71,8 +71,8 @@ ANSWER_SCALE = AnswerScale((0.0, 0.63, 0.76), (0.78, -0.59), -0.79, 0.056, 0.37)
 """Fitted to the tuning half of the questions in users' own words: docs/evidence/quality.md.
 
 The weights of sentences put the right passage first for 305 of 500 questions over ten vaults that nothing was trained
-on, 276 without them, and for 55 of the 100 of the tuning half, 51 without.  `signs` were fitted to 26 vaults:
-docs/adr/0046-what-a-green-sign-needs.md.
+on, 276 without them, and for 55 of the 100 of the tuning half, 51 without.  `signs` were fitted to 34 vaults:
+docs/adr/0054-near-questions-beside-answered-ones.md.
 """
 Nearest = Callable[[str, Sequence[Sequence[str]], Deadline], list[float]]
 """Of each passage the highest cosine of the question and one of its sentences; raises DependencyError."""

@@ -47,7 +47,7 @@ SPAN_BONUS = 0.1  # for the sentence in which the reader sees the answer
 MOST_MORE = 2  # sentences behind those that were chosen
 SECOND_WITHIN = 0.06  # of the best score: a passage that says as much is quoted too
 MOST_QUOTED = 8  # passages whose quotation is read, too
-# What their score is made of, beside the cosine of their nearest sentence; fitted to 30 vaults: docs/adr/0049.
+# What their score is made of, beside the cosine of their nearest sentence; fitted to 30 vaults: docs/adr/0049, 0054.
 BONUS_OF_QUOTED, CHUNK_OF_QUOTED, ANSWER_OF_QUOTED, QUOTE_WEIGHT = 0.63, 0.5, 0.09, 0.035
 RANK_STEP = 0.02  # less for each place of the document among those that were found
 _SENTINELS = re.compile(r"\b(?:INSUFFICIENT_INFORMATION|AMBIGUOUS_QUESTION)\b")
