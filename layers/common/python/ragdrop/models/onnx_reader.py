@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ragdrop.domain.deadlines import Deadline
+from ragdrop.domain.models import probability_of
 from ragdrop.errors import ConfigurationError, DeadlineError, ReaderError
 from ragdrop.ports.model_services import Reading
 
@@ -166,8 +167,8 @@ class OnnxReader:
         highest = max(support)
         shares = [math.exp((logit - highest) / heat["support"]) for logit in support]
         return Reading(
-            _sigmoid(relevance / heat["relevance"]),
-            _sigmoid(answerable / heat["answerable"]),
+            probability_of(relevance / heat["relevance"]),
+            probability_of(answerable / heat["answerable"]),
             shares[0] / sum(shares),
             shares[1] / sum(shares),
             self._answer(window, edges),
@@ -209,11 +210,6 @@ def merged_windows(readings: Sequence[Reading]) -> Reading:
         max(readings, key=lambda each: max(each.supported, each.contradicted)).contradicted,
         answering.answer,
     )
-
-
-def _sigmoid(logit: float) -> float:
-    """Stable for large numbers of both signs."""
-    return (1 + math.tanh(logit / 2)) / 2
 
 
 def file_content(path: Path) -> bytes:
