@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from testing.memory_object_store import MemoryObjectStore
 from tests.functions.wall import HIDDEN, LeakyIndex, Wall, before_and_after_another_tenant_came
 
 SECRET, NOWHERE = "secretword", "nosuchword"  # of tenant other's; of nobody's
+DAY_S = 86_400
 
 PLACES = st.sampled_from(
     ["{w}", "{w}/{w}", "../{w}", "../../other/{w}/{w}", "other/{w}", "/other/{w}/{w}/0.md", "home/../{w}", "%2e%2e/{w}"]
@@ -75,7 +77,7 @@ ATTACKS = st.one_of(QUESTIONS, READS, LISTS)
 
 
 def attacked(wall: Wall, attack: tuple[str, str, Any], word: str, key: str, warm: str | None) -> str:
-    """What is answered to an attack with *word*, as text in which the words are masked.
+    """What is answered to an attack with *word*, as text in which the words, and the day that prompts name, are masked.
 
     The caller's own earlier answers are forgotten by then; *warm* has just asked the same.
     """
@@ -85,7 +87,8 @@ def attacked(wall: Wall, attack: tuple[str, str, Any], word: str, key: str, warm
         wall.send(warm, method, path, body=body)
         wall.world.chat.asked.clear()
     status, answer = wall.send(key, method, path, body=body)
-    masked = json.loads(json.dumps(answer).replace(SECRET, "WORD").replace(NOWHERE, "WORD"))
+    today = time.strftime("%Y-%m-%d", time.gmtime(wall.world.now_s))
+    masked = json.loads(json.dumps(answer).replace(SECRET, "WORD").replace(NOWHERE, "WORD").replace(today, "TODAY"))
     return f"{status} {json.dumps(masked, sort_keys=True)}"  # sorted by names that are masked: a word may be one
 
 
@@ -115,6 +118,12 @@ def wall() -> Wall:
 @given(attack=ATTACKS)
 def test_no_request_reveals_anything_of_another_tenant(wall: Wall, attack: tuple[str, str, Any]) -> None:
     assert_wall_holds(wall, attack, wall.key("acme"), f"{HIDDEN}other", warm=wall.key("other"))
+
+
+def test_answers_to_the_same_question_before_and_after_midnight_are_compared_without_their_day(wall: Wall) -> None:
+    wall.world.now_s += DAY_S - wall.world.now_s % DAY_S - 500  # the second question comes 800 seconds later
+
+    assert_wall_holds(wall, ("POST", "/ask", {"query": "other"}), wall.key("acme"), f"{HIDDEN}other")
 
 
 @settings(max_examples=75, suppress_health_check=list(HealthCheck))
