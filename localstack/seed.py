@@ -180,7 +180,7 @@ def lines_of(reply: Mapping[str, Any], read: Callable[[Mapping[str, Any]], str])
 
 QUESTIONS = (
     ("How long should on-call wait before promoting the standby database?", "a note answers it"),
-    ("How much is somebody on call paid for a night?", "no note says it"),
+    ("What is the salary of somebody on call?", "no note says it"),
     ("What does error CRT-4107 mean?", "asked by a code"),
 )
 """What the demo asks, and what each question shows; the first must be answered."""
