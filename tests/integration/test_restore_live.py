@@ -90,11 +90,6 @@ class Seen:
         }
 
 
-def lasting_differences(tenant: Tenant, seen: Seen) -> dict[str, Any]:
-    """What is not as *seen*, nor when all is asked again: the answerer may miss its time on a busy machine."""
-    return Seen.by(tenant).differences(seen) and Seen.by(tenant).differences(seen)
-
-
 def posted(tenant: Tenant, route: str, **body: Any) -> dict[str, Any]:
     headers = {"x-api-key": tenant.key}
     url = tenant.stack.api_url + route
@@ -213,7 +208,7 @@ def test_with_the_tables_lost_nothing_is_embedded_again_and_answers_are_the_same
     assert [text for text in given if len(text) > LONGEST_TITLE] == []
     assert (report["created"], report["staged"], report["deleted"]) == (True, 3, 1)
     assert report["failed"] == {"EMPTY_DOCUMENT": 1}
-    assert lasting_differences(tenant, seen) == {}
+    assert Seen.by(tenant).differences(seen) == {}
 
 
 def test_with_the_state_bucket_lost_too_a_killed_restore_continues_and_answers_are_the_same(
@@ -230,7 +225,7 @@ def test_with_the_state_bucket_lost_too_a_killed_restore_continues_and_answers_a
     tenant, report = restored(tenant)
 
     assert (report["reused"] < report["embedded"], report["staged"], report["deleted"]) == (True, 3, 1)
-    assert lasting_differences(tenant, seen) == {}
+    assert Seen.by(tenant).differences(seen) == {}
 
 
 def documents_of(tenant: Tenant) -> int:
