@@ -12,10 +12,14 @@ from ragdrop.ports.shared_state import Breaker, Counted, WindowCounts
 
 
 class MemoryBreakers:
-    """A BreakerStore for tests: `fail_with` is raised by every call while it is set; `calls` names the calls."""
+    """A BreakerStore for tests: `fail_with` is raised by every call while it is set; `calls` names the calls.
+
+    Calls that `late` names are carried out before that: their answer is lost.
+    """
 
     def __init__(self) -> None:
         self.fail_with: RagdropError | None = None
+        self.late: frozenset[str] = frozenset()
         self.calls: list[str] = []
         self._stored: dict[str, Breaker] = {}
         self._lock = Lock()
@@ -63,6 +67,8 @@ class MemoryBreakers:
     def _call(self, name: str) -> Iterator[None]:
         with self._lock:
             self.calls.append(name)
-            if self.fail_with:
+            if self.fail_with and name not in self.late:
                 raise self.fail_with
             yield
+            if self.fail_with:
+                raise self.fail_with

@@ -23,6 +23,7 @@ from testing.memory_breakers import MemoryBreakers
 
 RULES = BreakerRules()
 OUTAGE = DatabaseError("the index could not be reached", service="index")
+TABLE_AWAY = DatabaseError("the table did not answer", service="telemetry")
 
 
 class Environment:
@@ -224,7 +225,7 @@ def test_twenty_concurrent_callers_make_one_trial(
 def test_without_the_store_an_environment_goes_by_what_it_sees_itself(
     here: Environment, there: Environment, store: MemoryBreakers, clock: list[float]
 ) -> None:
-    store.fail_with = DatabaseError("the table did not answer", service="telemetry")
+    store.fail_with = TABLE_AWAY
     here.fail(5)
     assert here.refuses()
     assert not there.refuses()
@@ -237,7 +238,7 @@ def test_without_the_store_an_environment_goes_by_what_it_sees_itself(
 def test_a_store_that_fails_is_left_alone_for_five_seconds(
     here: Environment, store: MemoryBreakers, clock: list[float]
 ) -> None:
-    store.fail_with = DatabaseError("the table did not answer", service="telemetry")
+    store.fail_with = TABLE_AWAY
     for _ in range(50):
         here.call()
         clock[0] += 0.1
@@ -247,12 +248,56 @@ def test_a_store_that_fails_is_left_alone_for_five_seconds(
 def test_what_opened_without_the_store_is_shared_once_it_is_back(
     here: Environment, there: Environment, store: MemoryBreakers, clock: list[float]
 ) -> None:
-    store.fail_with = DatabaseError("the table did not answer", service="telemetry")
+    store.fail_with = TABLE_AWAY
     here.fail(5)
     store.fail_with = None
     clock[0] += 6
     assert here.refuses()
     assert there.refuses()
+
+
+@pytest.mark.parametrize("late", [frozenset(), frozenset({"claim"}), frozenset({"claim", "settle"})])
+def test_a_trial_that_ended_well_while_the_store_was_away_closes_it_for_all_once_it_is_back(
+    here: Environment, there: Environment, store: MemoryBreakers, clock: list[float], late: frozenset[str]
+) -> None:
+    here.fail(5)
+    clock[0] += RULES.open_s
+    assert here.breakers.known("index").opened_at_s is not None
+    store.fail_with, store.late = TABLE_AWAY, late
+    here.call()
+    store.fail_with = None
+    clock[0] += 6
+    assert not here.refuses()
+    assert not there.refuses()
+
+
+def test_the_end_of_a_trial_that_the_store_did_not_hear_of_reaches_it_once_it_is_back(
+    here: Environment, there: Environment, store: MemoryBreakers, clock: list[float]
+) -> None:
+    here.fail(5)
+    clock[0] += RULES.open_s
+    with here.breakers.guard("index"):
+        store.fail_with = TABLE_AWAY
+    store.fail_with = None
+    assert there.refuses()
+    clock[0] += 6
+    assert not here.refuses()
+    assert not there.refuses()
+
+
+def test_a_trial_that_failed_while_the_store_was_away_opens_it_again_for_all_once_it_is_back(
+    here: Environment, there: Environment, store: MemoryBreakers, clock: list[float]
+) -> None:
+    here.fail(5)
+    clock[0] += RULES.open_s
+    assert here.breakers.known("index").opened_at_s is not None
+    store.fail_with, store.late = TABLE_AWAY, frozenset({"claim"})
+    here.fail(1)
+    failed_at_s = clock[0]
+    store.fail_with = None
+    clock[0] += 6
+    assert here.refuses()
+    assert there.breakers.known("index").opened_at_s == failed_at_s
 
 
 def _ends(each: object) -> bool:

@@ -62,6 +62,7 @@ class Breakers:
         self._cached: dict[str, Breaker] = {}
         self._pending: dict[str, dict[int, Counted]] = {}  # counted here, and not yet in the store
         self._unshared: set[str] = set()  # opened here, while the store did not answer
+        self._unsettled: list[tuple[str, str, bool, float]] = []  # trials that ended meanwhile: `BreakerStore.settle`
         self._next_sync_s = float("-inf")
         self._rests_until_s = float("-inf")
 
@@ -165,8 +166,8 @@ class Breakers:
                 self._pending = {}
             asked_at_s = self._stopwatch()
             try:
+                self._share_late()
                 found = self._store.add({name: buckets for name, buckets in sent.items() if buckets}, oldest=oldest)
-                found |= self._shared_late(found)
             except DatabaseError as exc:
                 self._rest(exc)
                 with self._lock:
@@ -179,17 +180,21 @@ class Breakers:
                 self._cached = found
             self._next_sync_s = asked_at_s + SYNC_EVERY_S
 
-    def _shared_late(self, found: dict[str, Breaker]) -> dict[str, Breaker]:
-        """What was opened while the store did not answer, opened for all."""
+    def _share_late(self) -> None:
+        """Tell the store what happened while it did not answer.
+
+        A claim whose answer was lost may have been carried out: until its trial is ended, nobody begins another.
+        """
         with self._lock:
-            late = {name: self._cached[name].opened_at_s for name in self._unshared if name in self._cached}
-        shared = {
-            name: self._store.open(name, at_s, reopens_before_s=at_s - self.rules.open_s)
-            for name, at_s in late.items()
-            if at_s is not None and found.get(name, Breaker()).opened_at_s is None
-        }
-        self._unshared -= set(late)
-        return shared
+            openings = {name: self._cached[name].opened_at_s for name in self._unshared if name in self._cached}
+        while self._unsettled:
+            dependency, trial, closed, ended_at_s = self._unsettled[0]
+            self._store.settle(dependency, trial, closed=closed, at_s=ended_at_s)
+            del self._unsettled[0]
+        for name, at_s in openings.items():
+            if at_s is not None:
+                self._store.open(name, at_s, reopens_before_s=0.0)  # one that others opened stays as it is
+        self._unshared -= set(openings)
 
     def _open_if_due(self, dependency: str, now_s: float) -> None:
         known = self._now(dependency)
@@ -236,6 +241,8 @@ class Breakers:
                 mine = self._store.settle(dependency, trial, closed=not failed, at_s=now_s)
             except DatabaseError as exc:
                 self._rest(exc)
+        if self._resting():
+            self._unsettled.append((dependency, trial, not failed, now_s))
         if not mine:
             return
         self._hold(dependency, Breaker(opened_at_s=now_s) if failed else Breaker(closed_at_s=now_s))
