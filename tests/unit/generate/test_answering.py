@@ -14,7 +14,15 @@ from ragdrop.domain.deadlines import Deadline
 from ragdrop.domain.models import EmbeddingSpace, log_odds
 from ragdrop.domain.retrieval import Query
 from ragdrop.errors import EmbeddingServiceError, ReaderError
-from ragdrop.generate.answering import NOT_READ, SURE_WORTH, AnswerScale, ReadFound, ReadPassage, ReadQuestion
+from ragdrop.generate.answering import (
+    NOT_COMPARED,
+    NOT_READ,
+    SURE_WORTH,
+    AnswerScale,
+    ReadFound,
+    ReadPassage,
+    ReadQuestion,
+)
 from ragdrop.generate.ask import Ask
 from ragdrop.generate.verify_answer import VerifyAnswer
 from ragdrop.models.sentence_vectors import NearestSentence
@@ -298,6 +306,17 @@ def test_without_vectors_of_sentences_the_reader_and_the_search_order_alone(read
     )
 
     assert order_with(SentenceEmbedder(fails=True), reading) == [each.key.path for each in alone]
+
+
+def test_an_answer_says_that_its_sentences_could_not_be_compared(reading: ReadWorld) -> None:
+    reading.world.put("team/long.md", "The pump of the old mill is what all asked for. The code hangs in the cellar.")
+    reading.world.put("team/near.md", "What is the old pump of the mill is what all of the house asked.")
+    nearest = NearestSentence(cast("Embedder", SentenceEmbedder(fails=True)), EmbeddingSpace("m", 2))
+    read = ReadQuestion(reading.reader, HALF, nearest=nearest)
+
+    found = read(QUESTION, reading.world.search(QUESTION, min_relevance=0.0), Deadline.after(10))
+
+    assert (len(found.passages), found.warnings) == (2, (NOT_COMPARED,))
 
 
 def test_a_sentence_is_embedded_once(reading: ReadWorld) -> None:

@@ -35,6 +35,7 @@ MOST_CLOSEST = 2
 QUOTE_CHARACTERS = 300
 MOST_NAMED, LONGEST_NAMED = 5, 40  # words that no passage has; their characters
 NOT_READ = "the reader did not answer: nothing says whether the answer answers the question"
+NOT_COMPARED = "the embedding service did not answer: passages were put in order without their nearest sentences"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class ReadPassage:
 
 @dataclass(frozen=True, slots=True)
 class ReadFound:
-    """What was read of a retrieval, best first; empty where nothing was read: `warnings` say why."""
+    """What was read of a retrieval, best first; empty where nothing was read.  `warnings` say what was missing."""
 
     passages: tuple[ReadPassage, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -152,12 +153,12 @@ class ReadQuestion:
         read = [self._weighed(hit, reading, score) for (hit, score), reading in zip(found, readings, strict=True)]
         least = self._scale.least if asks_something(question) else math.inf
         read.sort(key=lambda each: -each.rank)
-        return ReadFound(
-            (*self._compared(question, read[:MOST_COMPARED], deadline), *read[MOST_COMPARED:]), least=least
-        )
+        best = self._compared(question, read[:MOST_COMPARED], deadline)
+        passages = (*(best or read[:MOST_COMPARED]), *read[MOST_COMPARED:])
+        return ReadFound(passages, (NOT_COMPARED,) if best is None else (), least)
 
-    def _compared(self, question: str, best: list[ReadPassage], deadline: Deadline) -> list[ReadPassage]:
-        """*best* in order by their nearest sentences, too; as they are where these have no vectors."""
+    def _compared(self, question: str, best: list[ReadPassage], deadline: Deadline) -> list[ReadPassage] | None:
+        """*best* in order by their nearest sentences, too; None where these have no vectors."""
         if self._nearest is None or len(best) < 2:
             return best
         texts = [list(dict.fromkeys(sentences_to_compare(each.hit))) for each in best]
@@ -165,7 +166,7 @@ class ReadQuestion:
             cosines = self._nearest(question, texts, READ.of(deadline))
         except DependencyError as exc:
             logger.warning("sentences could not be compared", extra={"service": exc.service, "code": exc.code})
-            return best
+            return None
         search, sentence = self._scale.compared
         lighter = self._scale.order[2] - search
         again = [
