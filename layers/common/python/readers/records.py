@@ -184,6 +184,9 @@ _MEDIA = re.compile(r"(?:^|\.)(?:image|audio|video|application)/[\w.+-]+$")  # h
 _BASE64 = re.compile(r"[A-Za-z0-9+/=,\s]{64,}")
 
 
+_EMPTY: tuple[object, ...] = ([], {})  # millions of them would take longer than all else
+
+
 def read_json(body: bytes) -> ParsedDocument:
     """Read one JSON value; one of over 16 MB, or broken, is read as plain text, with a warning."""
     text, warnings = decode(body)
@@ -195,7 +198,8 @@ def read_json(body: bytes) -> ParsedDocument:
         return _plain(text, "application/json", (*warnings, "this is not valid JSON and is read as text"))
     except RecursionError as exc:
         raise UnsafeFileError("the JSON is nested too deep", limit_depth=MAX_DEPTH) from exc
-    records = value if isinstance(value, list) and any(isinstance(item, dict) for item in value) else [value]
+    is_table = isinstance(value, list) and any(isinstance(item, dict) for item in value)
+    records = (item for item in value if item not in _EMPTY) if is_table else [value]
     return _document(map(_record, records), "application/json", warnings)
 
 
@@ -240,7 +244,8 @@ def _lines(value: Any, path: str, depth: int) -> Iterator[str]:
             yield from _lines(each, f"{path}.{name}" if path else str(name), depth + 1)
     elif isinstance(value, list) and any(isinstance(each, dict | list) for each in value):
         for number, each in enumerate(value):
-            yield from _lines(each, f"{path}[{number}]", depth + 1)
+            if each not in _EMPTY:
+                yield from _lines(each, f"{path}[{number}]", depth + 1)
     else:
         parts = list(map(_scalar, value)) if isinstance(value, list) else [_scalar(value)]
         ended = all(part.endswith("\n") for part in parts[:-1])  # the lines of a notebook
