@@ -19,6 +19,7 @@ from tests.functions.wall import Wall, before_and_after_another_tenant_came
 from tests.world import World
 
 CLOSE = 0.08  # BM25 counts words over a whole shard: how far normalised scores of a small index moved, and some more
+ROUNDED = 1e-5  # cosines in single precision (6e-8), summed in another order once segments are merged: 1e-6 was seen
 FILTER, ANYTHING = b'{"term":{"tenant":"acme"}}', b'{"match_all":{}}'
 
 
@@ -67,9 +68,10 @@ def test_in_a_shared_index_order_and_counts_stay_and_normalised_scores_stay_clos
     before, after = before_and_after_another_tenant_came(build(own=False))
 
     for then, now in zip(before[:-1], after[:-1], strict=True):
-        assert [shown(one, "path", "score", "raw_score") for one in now["results"]] == [
-            shown(one, "path", "score", "raw_score") for one in then["results"]
-        ]
+        assert [one["path"] for one in now["results"]] == [one["path"] for one in then["results"]]
+        for name in ("score", "raw_score"):
+            shown = [one[name] for one in now["results"]]
+            assert shown == pytest.approx([one[name] for one in then["results"]], rel=ROUNDED)
         assert (now["total_matches"], now["total_indexed"]) == (then["total_matches"], then["total_indexed"])
         assert lexical(now) == pytest.approx(lexical(then), abs=CLOSE)
     assert after[-1] == before[-1]
@@ -79,10 +81,6 @@ def test_without_the_tenant_filter_the_wall_test_fails(build: Building) -> None:
     before, after = before_and_after_another_tenant_came(build(own=False, connection=Unfiltered))
 
     assert after != before
-
-
-def shown(document: dict[str, Any], *names: str) -> tuple[Any, ...]:
-    return tuple(document[name] for name in names)
 
 
 def lexical(found: dict[str, Any]) -> dict[str, float]:
