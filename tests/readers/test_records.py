@@ -6,6 +6,7 @@ import pytest
 
 from readers.formats import read_here
 from readers.parsed import ParsedDocument, Place, document_of
+from readers.read_errors import UnsafeFileError
 from tests.reading import of_table, parse, place_of
 
 BASE64 = "R0lGODlhAQABAIAAAAUEBA" * 200
@@ -122,6 +123,12 @@ def test_numbers_of_json_stay_as_they_are_written() -> None:
     assert (
         parse('{"version": 1.10, "far": 1e400, "none": NaN}', "a.json").text == "version: 1.10\nfar: 1e400\nnone: NaN\n"
     )
+
+
+@pytest.mark.parametrize("innermost", ["[]", "{}", "1, []"])
+def test_json_that_is_nested_too_deep_is_refused_even_where_it_is_empty(innermost: str) -> None:
+    with pytest.raises(UnsafeFileError, match="deeper than 100"):
+        parse("[" * 101 + innermost + "]" * 101, "a.json")
 
 
 CUE = "00:00:0{}.000 --> 00:00:0{}.000\n"

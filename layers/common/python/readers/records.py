@@ -244,7 +244,7 @@ def _lines(value: Any, path: str, depth: int) -> Iterator[str]:
             yield from _lines(each, f"{path}.{name}" if path else str(name), depth + 1)
     elif isinstance(value, list) and any(isinstance(each, dict | list) for each in value):
         for number, each in enumerate(value):
-            if each not in _EMPTY:
+            if each not in _EMPTY or depth == MAX_DEPTH:  # what is too deep is refused, empty or not
                 yield from _lines(each, f"{path}[{number}]", depth + 1)
     else:
         parts = list(map(_scalar, value)) if isinstance(value, list) else [_scalar(value)]
