@@ -19,7 +19,7 @@ from tests.functions.wall import Wall, before_and_after_another_tenant_came
 from tests.world import World
 
 CLOSE = 0.08  # BM25 counts words over a whole shard: how far normalised scores of a small index moved, and some more
-ROUNDED = 1e-5  # cosines in single precision (6e-8), summed in another order once segments are merged: 1e-6 was seen
+ROUNDED = 1e-5  # cosines are in single precision (6e-8), and scores magnify that: 1e-6 was seen
 FILTER, ANYTHING = b'{"term":{"tenant":"acme"}}', b'{"match_all":{}}'
 
 

@@ -153,9 +153,11 @@ class ReadQuestion:
         read = [self._weighed(hit, reading, score) for (hit, score), reading in zip(found, readings, strict=True)]
         least = self._scale.least if asks_something(question) else math.inf
         read.sort(key=lambda each: -each.rank)
-        best = self._compared(question, read[:MOST_COMPARED], deadline)
-        passages = (*(best or read[:MOST_COMPARED]), *read[MOST_COMPARED:])
-        return ReadFound(passages, (NOT_COMPARED,) if best is None else (), least)
+        best, rest = read[:MOST_COMPARED], read[MOST_COMPARED:]
+        compared = self._compared(question, best, deadline)
+        if compared is None:
+            return ReadFound((*best, *rest), (NOT_COMPARED,), least)
+        return ReadFound((*compared, *rest), least=least)
 
     def _compared(self, question: str, best: list[ReadPassage], deadline: Deadline) -> list[ReadPassage] | None:
         """*best* in order by their nearest sentences, too; None where these have no vectors."""
