@@ -206,11 +206,38 @@ def asked(passages: Iterable[dict[str, Any]], mined: dict[str, list[str]], rng: 
             yield [row, *(not_relevant(row, text) for text in dict.fromkeys(found))]
 
 
-def contrasts(passages: Iterable[dict[str, Any]], rng: Random, *, most: int = 3) -> Iterator[Unit]:
-    """Questions as people ask them on one passage together: up to *most* that it answers and as many near ones."""
-    for passage in passages:
-        rows = [row for field, row in own_rows([passage]) if cell(field) in ASKED]
-        rng.shuffle(rows)
+def contrasts(passages: Iterable[dict[str, Any]], rng: Random) -> Iterator[Unit]:
+    """Questions as people ask them on one passage together."""
+    return beside((row for field, row in own_rows(passages) if cell(field) in ASKED), rng)
+
+
+def written_for_squadshifts(train: Path, part: str) -> Iterator[Row]:
+    """The project's questions on passages of SQuADShifts that are `train` or `dev`, and that set's own answered ones.
+
+    The project has the questions alone: a passage is named by what its SHA-256 begins with.
+    """
+    texts = {line["passage"] for line in read_lines(train / "squadshifts" / "qa.jsonl")}
+    named = {hashlib.sha256(text.encode()).hexdigest()[:12]: text for text in texts}
+    written = set()
+    for line in read_lines(OWN / "squadshifts.jsonl"):
+        if line["split"] == part:
+            text = named[line["passage"]]
+            written.add(text)
+            for question, *span in line["answered"]:
+                yield Row(question, text, "own-squadshifts", None, True, (span[0], span[1]), True)
+            for question in line["near"]:
+                yield Row(question, text, "own-squadshifts", None, False)
+    theirs = (row for row in question_rows(train) if row.source == "squadshifts")
+    yield from (row for row in theirs if row.answerable and row.passage in written)
+
+
+def beside(rows: Iterable[Row], rng: Random, *, most: int = 3) -> Iterator[Unit]:
+    """Questions on one passage together: up to *most* that it answers and as many near ones."""
+    passages: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        passages[row.passage].append(row)
+    for together in passages.values():
+        rows = rng.sample(together, len(together))
         answered, near = ([row for row in rows if bool(row.answerable) is flag] for flag in (True, False))
         for at in range(0, max(len(answered), len(near)), most):
             yield answered[at : at + most] + near[at : at + most]

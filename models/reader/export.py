@@ -21,12 +21,10 @@ import onnx
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
-from models.reader.network import EPSILON, HEADS, WIDTH, Network
+from models.reader.network import BLOCK, EPSILON, HEADS, NAMES, WIDTH, Network
 
 OPSET = 17
 FUSED = "com.microsoft"  # the domain of ONNX Runtime's own operators
-NAMES = ("relevance", "answerable", "support")
-BLOCK = 128
 
 
 class Graph:

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from models.reader.batches import Encoder
 from models.reader.data import Row
-from models.reader.network import DEVICE, Network
+from models.reader.network import DEVICE, FAST, Network
 from ragdrop.models.onnx_reader import CLS, SEP
 
 RANKS = (2, 24)
@@ -47,7 +47,7 @@ def mine(rows: Iterable[Row], encoder: Encoder, trunk_weights: Path) -> dict[str
     rng = Random("mined")  # a separate one: a run that finds them stored has the same batches
     trunk = Network()
     trunk.load_trunk(trunk_weights)
-    trunk = trunk.to(DEVICE, torch.bfloat16)
+    trunk = trunk.to(DEVICE, FAST)
     sets: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         sets[row.source].append(row)

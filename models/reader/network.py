@@ -18,8 +18,12 @@ from torch.nn import functional
 from models.reader.mean import mean_of
 
 WIDTH, HEADS, INNER, VOCABULARY, POSITIONS = 384, 12, 1536, 30_522, 512
+NAMES = ("relevance", "answerable", "support")
+BLOCK = 128  # weights that share a scale where they are 8 bits
 EPSILON = 1e-12
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+FAST = torch.bfloat16 if DEVICE == "cuda" or torch.ops.mkldnn._is_mkldnn_bf16_supported() else torch.float32
+"""What is computed in: a processor without AVX-512 takes thirty times as long for bfloat16 as for float32."""
 
 
 class Scores(NamedTuple):
@@ -106,8 +110,8 @@ class Network(nn.Module):
 
     @classmethod
     def read(cls, *checkpoints: Path) -> Network:
-        """The network of a checkpoint, or the mean of several, in float32."""
-        weights = mean_of([torch.load(each, weights_only=True, map_location="cpu")["network"] for each in checkpoints])
+        """The network of a checkpoint or of a `reader.onnx`, or the mean of several, in float32."""
+        weights = mean_of([_weights_of(each) for each in checkpoints])
         network = cls(1 + max(int(name.split(".")[1]) for name in weights if name.startswith("layers.")))
         network.load_state_dict(weights)
         return network
@@ -138,6 +142,49 @@ class Network(nn.Module):
                 copy(getattr(layer.inner, kind), f"{at}intermediate.dense.{kind}")
                 copy(getattr(layer.outer, kind), f"{at}output.dense.{kind}")
                 copy(getattr(layer.outer_norm, kind), f"{at}output.LayerNorm.{kind}")
+
+
+def _weights_of(path: Path) -> dict[str, Tensor]:
+    if path.suffix != ".onnx":
+        found: dict[str, Tensor] = torch.load(path, weights_only=True, map_location="cpu")["network"]
+        return found
+    return weights_of_export(path)
+
+
+def weights_of_export(path: Path) -> dict[str, Tensor]:
+    """The weights of what `models.reader.export` wrote with 8 bits: written again they are the same file."""
+    given = {each.name: numpy_helper.to_array(each).copy() for each in onnx.load(path).graph.initializer}
+
+    def exact(name: str) -> Tensor:
+        return torch.from_numpy(given[name])
+
+    def dense(name: str) -> Tensor:
+        numbers, scales = exact(f"{name}.numbers"), exact(f"{name}.scales")
+        blocks = numbers.reshape(len(numbers), -1, BLOCK).float() - 128
+        return (blocks * scales.reshape(len(numbers), -1, 1)).reshape(len(numbers), -1)
+
+    found = {"words.weight": dense("words"), "positions.weight": dense("places"), "types.weight": exact("kinds.weight")}
+    found |= {"norm.weight": exact("norm.g"), "norm.bias": exact("norm.b"), "span.bias": exact("span.b")}
+    found["span.weight"] = exact("span.w").T
+    for number in range(sum(name.endswith(".qkv.b") for name in given)):
+        at, to = f"layer{number}.", f"layers.{number}."
+        found[f"{to}query_key_value.weight"] = torch.cat([dense(at + part) for part in ("query", "key", "value")])
+        found |= {f"{to}query_key_value.bias": exact(f"{at}qkv.b"), f"{to}inner.bias": exact(f"{at}inner.b")}
+        found[f"{to}inner.weight"] = dense(f"{at}inner")
+        for name, norm in (("output", "seen"), ("outer", "done")):
+            found |= {f"{to}{name}.weight": dense(at + name), f"{to}{name}.bias": exact(f"{at}{norm}.b")}
+            found |= {
+                f"{to}{name}_norm.weight": exact(f"{at}{norm}.g"),
+                f"{to}{name}_norm.bias": exact(f"{at}{norm}.n"),
+            }
+    features, biases = dense("features").split(WIDTH), exact("features.b").split(WIDTH)
+    heads = exact("heads.w").T.split(WIDTH, dim=1)
+    column = 0
+    for name, feature, bias, head in zip(NAMES, features, biases, heads, strict=True):
+        found |= {f"features.{name}.weight": feature, f"features.{name}.bias": bias}
+        columns = slice(column, column := column + (3 if name == "support" else 1))
+        found |= {f"heads.{name}.weight": head[columns], f"heads.{name}.bias": exact("heads.b")[columns]}
+    return found
 
 
 def weights_of_trunk(path: Path) -> dict[str, Tensor]:

@@ -22,7 +22,7 @@ from torch.nn import functional
 from models.reader import data, mine, swaps
 from models.reader.batches import Encoded, Encoder, arrays, batches, encode_units
 from models.reader.data import Row, Unit
-from models.reader.network import DEVICE, Network, Scores
+from models.reader.network import DEVICE, FAST, Network, Scores
 
 CHECKPOINT_S = 300.0
 SHORT = 60  # words of evidence up to which a claim of the open sets is short
@@ -131,7 +131,7 @@ def keep_memory() -> None:
 
 
 class Training:
-    """A model in bfloat16 that learns, its weights in float32, the optimiser, and how far it is.
+    """A model in the type FAST that learns, its weights in float32, the optimiser, and how far it is.
 
     With a *teacher*, the checkpoint of another reader, it learns that one's answers in place of the labels.
     """
@@ -154,8 +154,8 @@ class Training:
         if start:
             self.exact = Network.read(*start)
         self.exact.to(DEVICE).words.weight.requires_grad_(False)
-        self.teacher = Network.read(teacher).to(DEVICE, torch.bfloat16).eval() if teacher else None
-        self.fast = Network(len(self.exact.layers)).to(DEVICE, torch.bfloat16)
+        self.teacher = Network.read(teacher).to(DEVICE, FAST).eval() if teacher else None
+        self.fast = Network(len(self.exact.layers)).to(DEVICE, FAST)
         self.fast.words.weight.requires_grad_(False)
         self._copy()
         named = [(name, each) for name, each in self.exact.named_parameters() if each.requires_grad]
@@ -301,6 +301,7 @@ def units_of(args: argparse.Namespace, encoder: Encoder, rng: Random) -> Iterato
         "own": lambda: data.into_units([row for row in own if row.support is None], mined, rng),
         "asked": lambda: data.asked(passages, mined, rng),
         "contrasts": lambda: data.contrasts(passages, rng),
+        "paragraphs": lambda: data.beside(data.written_for_squadshifts(train, "train"), rng),
         "quotations": lambda: data.quotations(data.contrasts(passages, rng), rng),
         "squares": lambda: data.squares(passages, "own", "other"),
         "plain": lambda: data.squares(passages, "plain"),
@@ -342,7 +343,11 @@ def main(arguments: list[str] | None = None) -> bool:
     parser.add_argument("--trunk", type=Path, required=True, help="folder with model.safetensors and tokenizer.json")
     parser.add_argument("--out", type=Path, required=True, help="folder of checkpoints and the log")
     parser.add_argument(
-        "--start", type=Path, nargs="+", default=[], help="checkpoints of other runs to start from, or their mean"
+        "--start",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="checkpoints or a reader.onnx to start from; of several the mean",
     )
     parser.add_argument("--teacher", type=Path, help="the checkpoint of a reader whose answers it learns, not labels")
     parser.add_argument("--weights", type=Path, help="a safetensors or ONNX file of another trunk of the same width")
