@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from ragdrop.domain.languages import asks
-from ragdrop.models.sources import Block, ShownSource, Task, blocks, codes, plain_hyphens, roots, verbatim
+from ragdrop.models.sources import Block, ShownSource, Task, blocks, codes, names_in, plain_hyphens, roots, verbatim
 
 if TYPE_CHECKING:
     from ragdrop.ports.model_services import Reading
@@ -45,7 +45,8 @@ UNREAD = -0.2  # of a chunk that was not read
 MIN_SCORE_READ = 0.3
 SPAN_BONUS = 0.1  # for the sentence in which the reader sees the answer
 MOST_MORE = 2  # sentences behind those that were chosen
-SECOND_WITHIN = 0.06  # of the best score: a passage that says as much is quoted too
+# Of the best score: a second passage within is quoted too, in short where it is not as good.
+SECOND_WITHIN, AS_GOOD, MOST_OF_SECOND = 0.4, 0.06, 2  # docs/adr/0055
 MOST_QUOTED = 8  # passages whose quotation is read, too
 # What their score is made of, beside the cosine of their nearest sentence; fitted to 30 vaults: docs/adr/0049, 0054.
 BONUS_OF_QUOTED, CHUNK_OF_QUOTED, ANSWER_OF_QUOTED, QUOTE_WEIGHT = 0.63, 0.5, 0.09, 0.035
@@ -73,14 +74,9 @@ _NUMBER_GIVEN = re.compile(
     r"|always|free|every|each|no|none|soon|before|after|until|when|while)\b",
     re.IGNORECASE,
 )
-_DAYS = frozenset({"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"})  # no names
-_DATE = re.compile(
-    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d{4}\b"
-)
 _NAME = re.compile(
     r"(?<!^)(?<![.!?] )\b[A-Z][a-z]+|\b(?:person|people|colleague|manager|keeper|lead|everybody|anybody)\b"
 )
-_NAMED = re.compile(r"\b\d[\w.,]*\w|\b\d\b|(?<=\S )\b[A-Z]\w+")
 
 
 @dataclass(frozen=True)
@@ -159,12 +155,6 @@ def pick_quotes(task: Task, similarity: Similarity | None = None, read: Read | N
     return list(found.values())
 
 
-def names_in(question: str) -> frozenset[str]:
-    """Roots of the numbers and of the capitalised words of *question*, its first word, days and months apart."""
-    names = _NAMED.findall(_DATE.sub("", question))
-    return frozenset(root for word in names if word not in _DAYS for root in roots(word))
-
-
 def _passages(source: ShownSource) -> list[SourceBlock]:
     whole = (block for block in blocks(source.text) if not any(map(_SENTINELS.search, block.units)))
     found = [part for block in whole for part in (_rows(block) if block.kind == "table" else [block])]
@@ -225,11 +215,38 @@ def _picked(
     if steps:
         _, passage = _list_of_steps(scored, (score, passage))
     found = _quoted(question, passage, weights, similarity, score, _span(passage, readings))
-    others = [each for each in scored if readings and each[1].whole != passage.whole]
-    second, other = max(others, key=lambda pair: pair[0], default=(-math.inf, passage))
+    said = {(quote.number, quote.text) for quote in found}
+    second, other = max(
+        _others(passage, scored, said, readings), key=lambda pair: pair[0], default=(-math.inf, passage)
+    )
     if second >= score - SECOND_WITHIN:
-        found += _quoted(question, other, weights, similarity, second, _span(other, readings))
+        span = _span(other, readings)
+        more = _quoted(question, other, weights, similarity, second, span)
+        found += more if second >= score - AS_GOOD else _in_short(more, span, under=other.block.lead)
     return found
+
+
+def _others(
+    best: SourceBlock,
+    scored: Sequence[tuple[float, SourceBlock]],
+    said: set[tuple[int, str]],
+    readings: dict[str, tuple[float, Reading]],
+) -> list[tuple[float, SourceBlock]]:
+    """Passages of other chunks than the *best* one, and of its own the one in which the reader sees the answer.
+
+    None of what was *said* is in them.  Without a reading there are none.
+    """
+    others = (
+        each for each in scored if readings and not said & {(each[1].source.number, u) for u in each[1].block.units}
+    )
+    return [each for each in others if each[1].whole != best.whole or _holds_span(each[1], readings)]
+
+
+def _in_short(quotes: list[Quote], span: str, *, under: str) -> list[Quote]:
+    """The sentence of the reader's *span* and the one behind it, or else the first two; the header of a table stays."""
+    lead, rest = (quotes[:1], quotes[1:]) if quotes[0].text == under else ([], quotes)
+    first = next((at for at, quote in enumerate(rest) if span and (span in quote.text or quote.text in span)), 0)
+    return [*lead, *rest[first : first + MOST_OF_SECOND]]
 
 
 def _ranked(scores: Sequence[float], passages: Sequence[SourceBlock]) -> list[tuple[float, SourceBlock]]:

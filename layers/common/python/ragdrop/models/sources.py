@@ -36,6 +36,11 @@ PHONE_DIGITS = 7  # from the right: what stands before them is written in many w
 _LONG_WORD = re.compile(r"[a-z]{4}")
 _NAME_IN_CODE = re.compile(r"(?:[\w-]{2,}\.)+[a-z]\w+|\w+_\w+|\w+@[\w.-]+|[A-Z]?[a-z]+(?:[A-Z][a-z]+)+")
 _SHORT_CODE = re.compile(r"[A-Z]\d\d")
+_DAYS = frozenset({"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"})  # no names
+_DATE = re.compile(
+    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d{4}\b"
+)
+_NAMED = re.compile(r"\b\d[\w.,]*\w|\b\d\b|(?<=\S )\b[A-Z]\w+")
 _HYPHENS = dict.fromkeys([*range(0x2010, 0x2016), 0x2212], "-") | {0xA0: " ", 0x202F: " "}
 
 
@@ -125,6 +130,12 @@ def roots(text: str) -> list[str]:
     ['long', 'promot', 'tak']
     """
     return [rough_root(word) for word in every_word(text) if word not in STOP_WORDS]
+
+
+def names_in(question: str) -> frozenset[str]:
+    """Roots of the numbers and of the capitalised words of *question*, its first word, days and months apart."""
+    names = _NAMED.findall(_DATE.sub("", question))
+    return frozenset(root for word in names if word not in _DAYS for root in roots(word))
 
 
 _FIRST = re.compile(r"^(#[0-9a-f]{4,64}) \[[A-Z]*\d+\] ", re.MULTILINE)
