@@ -71,6 +71,31 @@ def test_which_row_of_a_table_answers_is_not_for_the_reader_to_say() -> None:
     assert [quote.text for quote in found] == ["| thing | label |", "| The label of the mill | Fennel-6 |"]
 
 
+KEYS = ShownSource(1, "Keys", "Keys", "The key of the shed is with Ida. Ask before noon. The house is next door.")
+GATE = ShownSource(2, "Gate", "Gate", "The gate is green. It opens at 7 each day. Its key is with Bo. Mondays are best.")
+
+
+def reads_keys_and_gate(question: str, passages: Sequence[str]) -> list[Reading]:
+    answers = [(text, "Ida" if "Ida" in text else "with Bo") for text in passages]
+    spans = [(text.find(answer), text.find(answer) + len(answer)) for text, answer in answers]
+    return [Reading(0.9, 0.9, 0.0, 0.0, span if span[0] >= 0 else None) for span in spans]
+
+
+def quoted_with(cosine_of_the_gate: float) -> list[str]:
+    def near(_: str, passages: Sequence[str]) -> list[float]:
+        return [cosine_of_the_gate if text.startswith("Gate") else 0.8 for text in passages]
+
+    return [quote.text for quote in pick_quotes(Task("Who has a key?", (KEYS, GATE)), near, reads_keys_and_gate)]
+
+
+def test_a_second_passage_that_is_less_good_is_quoted_from_where_the_reader_sees_the_answer() -> None:
+    assert quoted_with(0.7) == ["The key of the shed is with Ida.", "Its key is with Bo."]
+
+
+def test_a_second_passage_that_is_far_behind_is_not_quoted() -> None:
+    assert quoted_with(0.3) == ["The key of the shed is with Ida."]
+
+
 def test_words_decide_where_the_embedding_cannot_say() -> None:
     quotes = pick_quotes(Task("Which port does the valve listen on?", (PUMP, VALVE)), lambda _, __: None)
 
