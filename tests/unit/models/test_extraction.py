@@ -72,7 +72,7 @@ def test_which_row_of_a_table_answers_is_not_for_the_reader_to_say() -> None:
 
 
 KEYS = ShownSource(1, "Keys", "Keys", "The key of the shed is with Ida. Ask before noon. The house is next door.")
-GATE = ShownSource(2, "Gate", "Gate", "The gate is green. It opens at 7 each day. Its key is with Bo. Mondays are best.")
+GATE = ShownSource(2, "Gate", "Gate", "The gate is green. It opens at 7. Its key is with Bo. Mondays are best.")
 
 
 def reads_keys_and_gate(question: str, passages: Sequence[str]) -> list[Reading]:

@@ -232,7 +232,7 @@ def _others(
     said: set[tuple[int, str]],
     readings: dict[str, tuple[float, Reading]],
 ) -> list[tuple[float, SourceBlock]]:
-    """Passages of other chunks than the *best* one, and of its own the one in which the reader sees the answer.
+    """Passages of other chunks than the *best* one, and of the same chunk the one in which the reader sees the answer.
 
     None of what was *said* is in them.  Without a reading there are none.
     """
