@@ -211,13 +211,14 @@ def contrasts(passages: Iterable[dict[str, Any]], rng: Random) -> Iterator[Unit]
     return beside((row for field, row in own_rows(passages) if cell(field) in ASKED), rng)
 
 
-def written_for_squadshifts(train: Path, part: str) -> Iterator[Row]:
+def written_for_squadshifts(asked: Iterable[Row], part: str) -> Iterator[Row]:
     """The project's questions on passages of SQuADShifts that are `train` or `dev`, and that set's own answered ones.
 
-    The project has the questions alone: a passage is named by what its SHA-256 begins with.
+    *asked* are the questions of the open sets.  The project has questions alone: a passage is named by what its SHA-256
+    begins with.
     """
-    texts = {line["passage"] for line in read_lines(train / "squadshifts" / "qa.jsonl")}
-    named = {hashlib.sha256(text.encode()).hexdigest()[:12]: text for text in texts}
+    theirs = [row for row in asked if row.source == "squadshifts"]
+    named = {hashlib.sha256(row.passage.encode()).hexdigest()[:12]: row.passage for row in theirs}
     written = set()
     for line in read_lines(OWN / "squadshifts.jsonl"):
         if line["split"] == part:
@@ -227,7 +228,6 @@ def written_for_squadshifts(train: Path, part: str) -> Iterator[Row]:
                 yield Row(question, text, "own-squadshifts", None, True, (span[0], span[1]), True)
             for question in line["near"]:
                 yield Row(question, text, "own-squadshifts", None, False)
-    theirs = (row for row in question_rows(train) if row.source == "squadshifts")
     yield from (row for row in theirs if row.answerable and row.passage in written)
 
 
@@ -237,8 +237,8 @@ def beside(rows: Iterable[Row], rng: Random, *, most: int = 3) -> Iterator[Unit]
     for row in rows:
         passages[row.passage].append(row)
     for together in passages.values():
-        rows = rng.sample(together, len(together))
-        answered, near = ([row for row in rows if bool(row.answerable) is flag] for flag in (True, False))
+        rng.shuffle(together)
+        answered, near = ([row for row in together if bool(row.answerable) is flag] for flag in (True, False))
         for at in range(0, max(len(answered), len(near)), most):
             yield answered[at : at + most] + near[at : at + most]
 

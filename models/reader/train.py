@@ -301,7 +301,7 @@ def units_of(args: argparse.Namespace, encoder: Encoder, rng: Random) -> Iterato
         "own": lambda: data.into_units([row for row in own if row.support is None], mined, rng),
         "asked": lambda: data.asked(passages, mined, rng),
         "contrasts": lambda: data.contrasts(passages, rng),
-        "paragraphs": lambda: data.beside(data.written_for_squadshifts(train, "train"), rng),
+        "paragraphs": lambda: data.beside(data.written_for_squadshifts(asked, "train"), rng),
         "quotations": lambda: data.quotations(data.contrasts(passages, rng), rng),
         "squares": lambda: data.squares(passages, "own", "other"),
         "plain": lambda: data.squares(passages, "plain"),

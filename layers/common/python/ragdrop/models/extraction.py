@@ -216,9 +216,8 @@ def _picked(
         _, passage = _list_of_steps(scored, (score, passage))
     found = _quoted(question, passage, weights, similarity, score, _span(passage, readings))
     said = {(quote.number, quote.text) for quote in found}
-    second, other = max(
-        _others(passage, scored, said, readings), key=lambda pair: pair[0], default=(-math.inf, passage)
-    )
+    others = _others(passage, scored, said, readings)
+    second, other = max(others, key=lambda pair: pair[0], default=(-math.inf, passage))
     if second >= score - SECOND_WITHIN:
         span = _span(other, readings)
         more = _quoted(question, other, weights, similarity, second, span)
@@ -236,16 +235,14 @@ def _others(
 
     None of what was *said* is in them.  Without a reading there are none.
     """
-    others = (
-        each for each in scored if readings and not said & {(each[1].source.number, u) for u in each[1].block.units}
-    )
-    return [each for each in others if each[1].whole != best.whole or _holds_span(each[1], readings)]
+    apart = [each for each in scored if readings and (each[1].whole != best.whole or _holds_span(each[1], readings))]
+    return [(score, at) for score, at in apart if not said & {(at.source.number, unit) for unit in at.block.units}]
 
 
 def _in_short(quotes: list[Quote], span: str, *, under: str) -> list[Quote]:
     """The sentence of the reader's *span* and the one behind it, or else the first two; the header of a table stays."""
     lead, rest = (quotes[:1], quotes[1:]) if quotes[0].text == under else ([], quotes)
-    first = next((at for at, quote in enumerate(rest) if span and (span in quote.text or quote.text in span)), 0)
+    first = next((at for at, quote in enumerate(rest) if _meets(span, quote.text)), 0)
     return [*lead, *rest[first : first + MOST_OF_SECOND]]
 
 
@@ -278,7 +275,11 @@ def _by_reading(passage: SourceBlock, readings: dict[str, tuple[float, Reading]]
 def _holds_span(passage: SourceBlock, readings: dict[str, tuple[float, Reading]]) -> bool:
     """Whether the answer that the reader sees in its chunk begins in a passage that is no row of a table."""
     span = _span(passage, readings) if passage.block.kind != "table" else ""
-    return bool(span) and any(span in unit or unit in span for unit in passage.block.units)
+    return any(_meets(span, unit) for unit in passage.block.units)
+
+
+def _meets(span: str, unit: str) -> bool:
+    return bool(span) and (span in unit or unit in span)
 
 
 def _by_quotation(
